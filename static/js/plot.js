@@ -1,0 +1,168 @@
+/**
+ * The one module that names Plotly: loads it when first needed, draws, resizes, exports and cleans up.
+ * Knows no model and no words; figures come as plain data from figures/*.js.
+ *
+ * A figure is a function `(width, look) => ({data, layout})` with a fixed height in its layout. It is
+ * called again when the width or the theme changes, so a chart drawn in a hidden place gets its size
+ * when it is shown.
+ */
+
+import { currentTheme, onThemeChange } from './colour.js';
+
+const SOURCE = '/plotly.min.js';
+// Japanese faces are named before the generic one: exported pictures use the same list.
+export const FONT = 'Inter, "Segoe UI", "Hiragino Sans", "Yu Gothic UI", "Noto Sans JP", "Noto Sans CJK JP", Meiryo, sans-serif';
+const CONFIG = { displayModeBar: false, responsive: false, showTips: false };
+
+let library = null;
+const mounted = new Map(); // drawing area -> what ends it
+
+/** The library, asked for once. Rejects where it cannot be had; a later call asks again. */
+export function ready() {
+  library ??= new Promise((resolve, reject) => {
+    if (window.Plotly) {
+      resolve(window.Plotly);
+      return;
+    }
+    const present = document.querySelector(`script[src*="plotly.min.js"]`);
+    const script = present ?? document.createElement('script');
+    script.addEventListener('load', () => resolve(window.Plotly), { once: true });
+    script.addEventListener('error', () => {
+      script.remove();
+      library = null;
+      reject(new Error('charts_unavailable'));
+    }, { once: true });
+    if (!present) {
+      script.src = SOURCE;
+      script.async = true;
+      document.head.append(script);
+    }
+  });
+  return library;
+}
+
+/** Text for a label: the library reads labels as a small HTML, so markup must be spelled as entities. */
+export const escapeLabel = (text) =>
+  String(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+
+const property = (name, otherwise) =>
+  getComputedStyle(document.documentElement).getPropertyValue(name).trim() || otherwise;
+
+/** Colours and type of the page, for figures. */
+export function look() {
+  const theme = currentTheme();
+  const dark = theme === 'dark';
+  return {
+    theme,
+    font: FONT,
+    surface: property('--surface', dark ? '#1b1e23' : '#ffffff'),
+    ink: property('--ink', dark ? '#eceef1' : '#1b1e23'),
+    muted: property('--muted', dark ? '#a7aeb8' : '#59616c'),
+    line: property('--line', dark ? '#3a3f47' : '#dcdfe4'),
+    stream: property('--stream', dark ? '#56b4e9' : '#0072b2'),
+    attn: property('--attn', dark ? '#ff9e54' : '#b34a00'),
+    mlp: property('--mlp', dark ? '#2fd3a5' : '#007a59'),
+    norm: property('--norm', dark ? '#e79ac8' : '#9a3f7c'),
+    weights: property('--weights', dark ? '#f0b429' : '#8a6100'),
+  };
+}
+
+function complete({ data, layout }, width, style) {
+  return {
+    data,
+    layout: {
+      autosize: false,
+      width,
+      paper_bgcolor: style.surface,
+      plot_bgcolor: style.surface,
+      font: { family: style.font, size: 12, color: style.ink },
+      hoverlabel: {
+        bgcolor: style.surface, bordercolor: style.muted, align: 'left', namelength: -1,
+        font: { family: style.font, size: 12, color: style.ink },
+      },
+      showlegend: false,
+      dragmode: false,
+      ...layout,
+    },
+  };
+}
+
+function end(area) {
+  mounted.get(area)?.();
+  mounted.delete(area);
+}
+
+/** Draw `figure` into `area` and keep it at the area's width. Resolves when first drawn (or when gone). */
+export async function draw(area, figure, { onClick } = {}) {
+  const plotly = await ready();
+  for (const other of mounted.keys()) if (!other.isConnected) end(other);
+  if (!area.isConnected) return;
+  end(area);
+  let shown = 0;
+  let waiting = 0;
+  let first;
+  const drawn = new Promise((resolve) => { first = resolve; });
+
+  const redraw = async () => {
+    waiting = 0;
+    const width = Math.floor(area.clientWidth);
+    if (!area.isConnected) {
+      end(area);
+      first();
+      return;
+    }
+    if (width < 1) return; // hidden: the observer reports the width when it is shown
+    const { data, layout } = complete(figure(width, look()), width, look());
+    const isNew = shown === 0;
+    shown = width;
+    await plotly.react(area, data, layout, CONFIG);
+    if (isNew) {
+      if (onClick) area.on('plotly_click', onClick);
+      area.classList.add('is-drawn');
+      first();
+    }
+  };
+  const ask = () => { waiting ||= requestAnimationFrame(redraw); };
+  const sizes = new ResizeObserver(() => {
+    if (Math.floor(area.clientWidth) !== shown) ask();
+  });
+  const stopTheme = onThemeChange(ask);
+  mounted.set(area, () => {
+    cancelAnimationFrame(waiting);
+    sizes.disconnect();
+    stopTheme();
+    plotly.purge(area);
+    area.classList.remove('is-drawn');
+    first();
+  });
+  sizes.observe(area);
+  ask();
+  await drawn;
+}
+
+/** End every figure inside `root`: call before its elements are thrown away. */
+export function purge(root) {
+  for (const area of mounted.keys()) if (root.contains(area) || !area.isConnected) end(area);
+}
+
+/** How many figures are alive, for tests of memory. */
+export const alive = () => mounted.size;
+
+/** The figure as the address of a picture, `format` 'png' or 'svg', with its name as a heading. */
+export async function exportPicture(figure, { format, title, width = 720 }) {
+  const plotly = await ready();
+  const { data, layout } = complete(figure(width, look()), width, look());
+  const margin = { t: 8, r: 8, b: 8, l: 8, ...layout.margin };
+  const added = 44;
+  const picture = {
+    data,
+    layout: {
+      ...layout,
+      height: layout.height + added,
+      margin: { ...margin, t: margin.t + added },
+      title: { text: escapeLabel(title), x: 0.02, xanchor: 'left', yref: 'container', y: 1, yanchor: 'top', pad: { t: 14 }, font: { size: 15 } },
+    },
+    config: CONFIG,
+  };
+  return plotly.toImage(picture, { format, width, height: picture.layout.height, scale: format === 'png' ? 2 : 1 });
+}
