@@ -1,0 +1,1 @@
+"""What is said about a finished run, computed from its recorded values; must not run a model."""

@@ -1,0 +1,61 @@
+"""Lengths and angles along the residual stream, from recorded values; must not know the placement's code."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import torch.nn.functional as F
+from torch import Tensor
+
+from model.hooks import Step
+
+
+@dataclass(frozen=True)
+class State:
+    """A state of the stream; ``length`` [pos] is the root of the sum of squares."""
+
+    point: str
+    length: Tensor
+
+
+@dataclass(frozen=True)
+class Write:
+    """What an Add adds: its length and its cosine with what was there, both [pos]."""
+
+    point: str
+    skip: str
+    sum: str
+    length: Tensor
+    cosine: Tensor
+
+
+@dataclass(frozen=True)
+class Stream:
+    states: list[State]
+    writes: list[Write]
+
+
+def is_state(point: str, norm: str) -> bool:
+    """Whether a point lies on the stream: in Post-LN the norms stand on it too."""
+    name = point.rpartition("blocks.")[2].partition(".")[2] if point.startswith("blocks.") else point
+    on_stream = {"resid_pre", "resid_mid", "resid_post"} | ({"ln1.out", "ln2.out"} if norm == "post" else set())
+    return name in on_stream or point == "ln_final.out"
+
+
+def stream_of(points: Iterable[str], norm: str, steps: list[Step], values: Mapping[str, Tensor]) -> Stream:
+    """States in the order of the run, and the write of every Add that ran."""
+    return Stream(
+        states=[
+            State(point, values[point].norm(dim=-1)) for point in points if is_state(point, norm)
+        ],
+        writes=[
+            Write(
+                point=step.inputs[1],
+                skip=step.inputs[0],
+                sum=step.output,
+                length=values[step.inputs[1]].norm(dim=-1),
+                cosine=F.cosine_similarity(values[step.inputs[1]], values[step.inputs[0]], dim=-1),
+            )
+            for step in steps
+            if step.kind == "add"
+        ],
+    )

@@ -1,0 +1,179 @@
+"""Forward hooks that let one run be recorded; must not know what the recorded values mean.
+
+Hooks are registered once, when a model is built. What they record into belongs to the call, so
+that requests in other threads never see each other. The recorder keeps references, never copies:
+no operation of a run works in place, so a kept tensor stays what it was.
+"""
+
+import inspect
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor, nn
+
+from model.block import Block
+from model.layers import (
+    Add,
+    Embed,
+    FeedForward,
+    HookPoint,
+    LayerNorm,
+    LearnedPositions,
+    SelfAttention,
+    SinusoidalPositions,
+    Unembed,
+)
+
+KINDS: dict[type[nn.Module], str] = {
+    Embed: "embed",
+    SinusoidalPositions: "embed",
+    LearnedPositions: "embed",
+    Add: "add",
+    LayerNorm: "layer_norm",
+    SelfAttention: "attention",
+    FeedForward: "mlp",
+    Unembed: "unembed",
+}
+
+# A module is named after what it makes, save these: Attention and FFN are known by their own names.
+OUTPUTS = {"attn": "attn_out", "mlp": "mlp_out", "unembed": "logits"}
+
+
+@dataclass(frozen=True)
+class Source:
+    """The lines of code that computed a step."""
+
+    file: str
+    first_line: int
+    lines: list[str]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One module as it ran: which points it read, which one it made."""
+
+    name: str
+    kind: str
+    inputs: list[str]
+    output: str
+    source: Source
+
+
+@dataclass
+class Recorder:
+    """What one call keeps: chosen values, the steps in order, and which names share a tensor.
+
+    Attributes:
+        keep: names of the points whose values are wanted.
+        values: name to tensor, without the batch axis that the run never had.
+        same_as: name to the name that the very same tensor bore before.
+    """
+
+    keep: frozenset[str]
+    values: dict[str, Tensor] = field(default_factory=dict)
+    steps: list[Step] = field(default_factory=list)
+    same_as: dict[str, str] = field(default_factory=dict)
+    # By identity of the tensor; `alive` keeps each one, since a freed tensor's id is used again.
+    names: dict[int, str] = field(default_factory=dict)
+    alive: list[Tensor] = field(default_factory=list)
+
+    def note(self, point: str, value: Tensor) -> None:
+        """Record a value of the stream under its name, and what else it is called."""
+        before = self.names.get(id(value))
+        if before is None:
+            self.alive.append(value)
+        else:
+            self.same_as[point] = before
+        self.names[id(value)] = point
+        if point in self.keep:
+            self.values[point] = value
+
+    def inputs(self, args: tuple[Any, ...]) -> list[str]:
+        """Names of the points among a module's arguments; token ids are none."""
+        return [self.names[id(arg)] for arg in args if id(arg) in self.names]
+
+
+_active = threading.local()
+
+
+@contextmanager
+def recording(recorder: Recorder) -> Iterator[Recorder]:
+    """Let the hooks of this thread write into ``recorder`` until the block ends, however it ends."""
+    _active.recorder = recorder
+    try:
+        yield recorder
+    finally:
+        _active.recorder = None
+
+
+def attach(model: nn.Module) -> None:
+    """Register the hooks on every named point of ``model``, once and for good."""
+    for name, module in model.named_modules():
+        kind = KINDS.get(type(module))
+        if isinstance(module, HookPoint):
+            module.register_forward_hook(_value_hook(name))
+        elif isinstance(module, Block):
+            module.register_forward_pre_hook(_entry_hook(f"{name}.resid_pre"))
+            module.register_forward_hook(_exit_hook(f"{name}.out"))
+        elif kind is not None:
+            module.register_forward_hook(_step_hook(name, kind, output_of(name, kind), type(module)))
+
+
+def output_of(name: str, kind: str) -> str:
+    """The point that a module makes: ``blocks.0.attn`` makes ``blocks.0.attn_out``."""
+    if kind == "layer_norm":
+        return f"{name}.out"
+    head, dot, last = name.rpartition(".")
+    return f"{head}{dot}{OUTPUTS.get(last, last)}"
+
+
+def _value_hook(point: str) -> Callable[..., None]:
+    def hook(module: nn.Module, args: tuple[Any, ...], value: Tensor) -> None:
+        recorder: Recorder | None = getattr(_active, "recorder", None)
+        if recorder is not None and point in recorder.keep:
+            recorder.values[point] = value
+
+    return hook
+
+
+def _entry_hook(point: str) -> Callable[..., None]:
+    def hook(module: nn.Module, args: tuple[Any, ...]) -> None:
+        recorder: Recorder | None = getattr(_active, "recorder", None)
+        if recorder is not None:
+            recorder.note(point, args[0])
+
+    return hook
+
+
+def _exit_hook(point: str) -> Callable[..., None]:
+    def hook(module: nn.Module, args: tuple[Any, ...], value: Tensor) -> None:
+        recorder: Recorder | None = getattr(_active, "recorder", None)
+        if recorder is not None:
+            recorder.note(point, value)
+
+    return hook
+
+
+def _step_hook(name: str, kind: str, output: str, module_type: type[nn.Module]) -> Callable[..., None]:
+    def hook(module: nn.Module, args: tuple[Any, ...], value: Tensor) -> None:
+        recorder: Recorder | None = getattr(_active, "recorder", None)
+        if recorder is not None:
+            inputs = recorder.inputs(args)
+            recorder.note(output, value)
+            recorder.steps.append(Step(name, kind, inputs, output, source_of(module_type)))
+
+    return hook
+
+
+@cache
+def source_of(module_type: type[nn.Module]) -> Source:
+    """The lines of ``forward``, from the file that is running."""
+    lines, first_line = inspect.getsourcelines(module_type.forward)
+    root = Path(__file__).parent.parent
+    file = Path(inspect.getfile(module_type)).relative_to(root).as_posix()
+    return Source(file, first_line, [line.rstrip("\n") for line in lines])

@@ -1,0 +1,17 @@
+"""The limits that the models hold to, in one place; the reasons stand beside them."""
+
+MAX_NUMBERS = 4_000_000  # 16 MB as float32
+MAX_NUMBERS_AS_TEXT = 2_000_000  # about 20 MB of decimals
+
+# Of the random model: a block of these sizes still answers within seconds on a laptop.
+MAX_D_MODEL = 1024
+MAX_HEADS = 64
+MAX_LAYERS = 24
+MAX_D_MLP = 4096
+MAX_N_CTX = 512
+MAX_PARAMETERS = 40_000_000
+MAX_SEED = 2**32 - 1
+MIN_EPS, MAX_EPS = 0.0, 1e6
+
+RANDOM_MODELS_BYTES = 512 * 1024 * 1024
+TOP_K = 5
