@@ -5,7 +5,6 @@ query and j the key; allowed keys are 0..i under a causal mask, else all. ``chan
 formula with a = 1 / allowed keys.
 """
 
-import math
 from dataclasses import dataclass
 
 import torch
@@ -43,7 +42,8 @@ def head_metrics(patterns: list[Tensor], ids: list[int], special: list[bool], ca
     masks = _masks(torch.tensor(ids), torch.tensor(special), causal)
     # All metrics of a layer in one product: [head, n²] @ [n², metric].
     stacked = torch.stack([mask.flatten() for mask in masks.values()], dim=-1)
-    defined = [bool(mask.any()) for mask in masks.values()]
+    # A distance of 0 is a value; any other mask without an entry means that no query qualifies.
+    defined = [name == "mean_distance" or bool(mask.any()) for name, mask in masks.items()]
     chance = (even.flatten() @ stacked).tolist()
     many = allowed.sum(-1) >= 2  # queries with a choice
     return [
@@ -100,9 +100,6 @@ def _masks(ids: Tensor, special: Tensor, causal: bool) -> dict[str, Tensor]:
     }
     masks = {name: _mean_over_queries(mask.float()) for name, mask in chosen.items()}
     masks["mean_distance"] = (i - j).abs().float() / n
-    if n == 1:
-        # The only distance is 0, which is a value: the mask must not read as 'undefined'.
-        masks["mean_distance"] = torch.full((1, 1), math.ulp(0.0))
     return masks
 
 

@@ -1,0 +1,214 @@
+"""The models that can be run, by name, and their weights in memory; must not know requests or texts."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from torch import Tensor
+
+from model import hooks, limits, textbook
+from model.config import ModelConfig, Norm
+from model.errors import ModelError
+from model.tokenizer import Tokenizer
+from model.transformer import Transformer, with_weights
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something a reader of a model must know, as a code and its parameters."""
+
+    code: str
+    params: dict[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ModelEntry:
+    """One model as ``GET /models`` lists it. ``norms``: the placements it was trained in."""
+
+    id: str
+    kind: str
+    family: str
+    wiring: str
+    norms: list[Norm]
+    default_norm: Norm
+    n_layers: int
+    n_heads: int
+    d_model: int
+    d_head: int
+    d_mlp: int
+    d_vocab: int
+    n_ctx: int
+    activation: str
+    eps: float
+    causal: bool
+    parameters: int
+    languages: list[str]
+    licence: str
+    notes: list[Note]
+
+
+@dataclass(frozen=True)
+class Unsupported:
+    id: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Runnable:
+    """A model ready to run: read-only weights under a recorded and an unrecorded module tree.
+
+    Attributes:
+        hooked: the tree whose hooks a recorder listens to.
+        plain: the same weights without a hook: what a recorded run is checked against.
+        weights: the placement the weights were trained in; null for random ones.
+        starts_with_token: whether texts get the start token.
+        settings: the full configuration of a random model, null for others.
+    """
+
+    entry: ModelEntry
+    config: ModelConfig
+    hooked: Transformer
+    plain: Transformer
+    tokenizer: Tokenizer
+    weights: Norm | None
+    norm_is_trained: bool | None
+    starts_with_token: bool
+    settings: textbook.Settings | None
+    notes: list[Note]
+
+
+def entry_of(config: ModelConfig, **about: object) -> ModelEntry:
+    """The listing of a model with this configuration."""
+    return ModelEntry(
+        wiring="sequential",
+        n_layers=config.n_layers,
+        n_heads=config.n_heads,
+        d_model=config.d_model,
+        d_head=config.d_head,
+        d_mlp=config.d_mlp,
+        d_vocab=config.d_vocab,
+        n_ctx=config.n_ctx,
+        activation=config.activation,
+        eps=config.eps,
+        causal=config.causal,
+        parameters=config.n_parameters,
+        **about,  # type: ignore[arg-type]
+    )
+
+
+class Registry:
+    """Lists models, builds them on first use and keeps the random ones up to a bound of memory."""
+
+    def __init__(self) -> None:
+        self.tokenizer = Tokenizer.load()
+        self._lock = threading.Lock()
+        self._random: OrderedDict[tuple[textbook.Settings, Norm], Runnable] = OrderedDict()
+
+    def entries(self) -> list[ModelEntry]:
+        """All models; the first is the default."""
+        return [self._textbook_entry(textbook.Settings(), "post")]
+
+    def unsupported(self) -> list[Unsupported]:
+        """Models that are present and cannot be run, with the reason."""
+        return []
+
+    def load(
+        self,
+        model: str | None,
+        norm: Norm | None,
+        weights: Norm | None,
+        config: Mapping[str, object] | None,
+    ) -> Runnable:
+        """The model as a request names it; null stands for the default.
+
+        Raises:
+            ModelError: ``unknown_model``, ``weights_not_offered``, ``config_not_offered``, or a size
+                that does not fit.
+        """
+        entry = self._entry(model)
+        if entry.kind == "random":
+            if weights is not None:
+                raise ModelError("weights_not_offered", field="weights", model=entry.id)
+            return self._random_model(textbook.settings_from(config or {}), norm or entry.default_norm)
+        raise ModelError("unknown_model", field="model", model=entry.id)
+
+    def _entry(self, model: str | None) -> ModelEntry:
+        entries = self.entries()
+        if model is None:
+            return entries[0]
+        for entry in entries:
+            if entry.id == model:
+                return entry
+        raise ModelError("unknown_model", field="model", model=model)
+
+    def _textbook_entry(self, settings: textbook.Settings, norm: Norm) -> ModelEntry:
+        return entry_of(
+            settings.model_config(norm, self.tokenizer.d_vocab),
+            id=textbook.ID,
+            kind="random",
+            family="textbook",
+            norms=[],
+            default_norm="post",
+            languages=["en", "ja"],
+            licence="MIT",
+            notes=[Note("random_weights"), Note("no_unembedding")],
+        )
+
+    def _random_model(self, settings: textbook.Settings, norm: Norm) -> Runnable:
+        key = (settings, norm)
+        with self._lock:
+            if key in self._random:
+                self._random.move_to_end(key)
+                return self._random[key]
+        # Built outside the lock: two callers may build the same model, which gives the same numbers.
+        config = settings.model_config(norm, self.tokenizer.d_vocab)
+        entry = self._textbook_entry(settings, norm)
+        runnable = assemble(
+            entry,
+            config,
+            textbook.random_weights(config, settings.seed),
+            self.tokenizer,
+            settings=settings,
+            notes=entry.notes,
+        )
+        with self._lock:
+            self._random[key] = runnable
+            self._drop_oldest()
+        return runnable
+
+    def _drop_oldest(self) -> None:
+        """Forget the least recently used models beyond the bound; runs that use one keep it alive."""
+        while len(self._random) > 1 and (
+            sum(4 * r.config.n_parameters for r in self._random.values()) > limits.RANDOM_MODELS_BYTES
+        ):
+            self._random.popitem(last=False)
+
+
+def assemble(
+    entry: ModelEntry,
+    config: ModelConfig,
+    tensors: dict[str, Tensor],
+    tokenizer: Tokenizer,
+    *,
+    weights: Norm | None = None,
+    norm_is_trained: bool | None = None,
+    starts_with_token: bool = False,
+    settings: textbook.Settings | None = None,
+    notes: list[Note],
+) -> Runnable:
+    """Two module trees over one set of tensors, the first with its hooks registered."""
+    hooked = with_weights(config, tensors)
+    hooks.attach(hooked)
+    return Runnable(
+        entry=entry,
+        config=config,
+        hooked=hooked,
+        plain=with_weights(config, tensors),
+        tokenizer=tokenizer,
+        weights=weights,
+        norm_is_trained=norm_is_trained,
+        starts_with_token=starts_with_token,
+        settings=settings,
+        notes=notes,
+    )

@@ -1,0 +1,296 @@
+"""A text's way through a model as one value: runs, records, summarises; must not know how it is sent or drawn."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+
+import torch
+from torch import Tensor
+
+from model import limits
+from model.analysis.heads import HeadMetrics, head_metrics
+from model.analysis.stream import Stream, is_state, stream_of
+from model.checks import COSTLY, Check, NotChecked, cheap_checks, costly_checks, non_finite
+from model.config import ModelConfig, Norm
+from model.errors import ModelError
+from model.hooks import Recorder, Step, recording
+from model.layers import SelfAttention
+from model.points import PointSpec, catalogue
+from model.registry import ModelEntry, Note, Registry, Runnable
+from model.selection import Include, Selection, select
+from model.tokenizer import Token
+
+
+@dataclass(frozen=True)
+class TraceRequest:
+    """What to run and what to keep; null stands for the model's own."""
+
+    text: str
+    model: str | None = None
+    norm: Norm | None = None
+    weights: Norm | None = None
+    config: Mapping[str, object] | None = None
+    include: list[Include] = field(default_factory=list)
+    verify: bool = False
+
+
+@dataclass(frozen=True)
+class ModelAsRun(ModelEntry):
+    """The model's entry, and how it ran."""
+
+    norm: Norm
+    weights: Norm | None
+    norm_is_trained: bool | None
+    threads: int
+
+
+@dataclass(frozen=True)
+class Point(PointSpec):
+    """A point of this run; ``same_as`` is the earlier name of the very same tensor."""
+
+    same_as: str | None
+
+
+@dataclass(frozen=True)
+class LayerNormStatistics:
+    """Of every position [pos]: mean and biased variance of what enters and of what leaves."""
+
+    name: str
+    input: str
+    eps: float
+    mean: Tensor
+    var: Tensor
+    out_mean: Tensor
+    out_var: Tensor
+
+
+@dataclass(frozen=True)
+class Prediction:
+    id: int
+    piece: str
+    label: str
+    logit: float
+    probability: float
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """The likeliest next tokens at every position."""
+
+    top_k: int
+    positions: list[list[Prediction]]
+
+
+@dataclass(frozen=True)
+class Flag:
+    """Something that went otherwise than a reader expects; never silent."""
+
+    code: str
+    point: str | None
+    count: int
+    params: dict[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Selected:
+    """The value of one included slice. ``masked_by`` says why entries are minus infinity."""
+
+    key: str
+    point: str
+    axes: list[str]
+    shape: list[int]
+    masked_by: str | None
+    value: Tensor
+    entry: int
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One run. ``settings`` is the full configuration of a random model, null for others."""
+
+    model: ModelAsRun
+    settings: dict[str, object] | None
+    tokens: list[Token]
+    steps: list[Step]
+    points: list[Point]
+    layer_norms: list[LayerNormStatistics]
+    stream: Stream
+    heads: list[HeadMetrics]
+    predictions: Predictions | None
+    checks: list[Check]
+    not_checked: list[NotChecked]
+    flags: list[Flag]
+    tensors: list[Selected]
+
+
+def run_trace(registry: Registry, request: TraceRequest) -> Trace:
+    """Run a text and record what its summary, its ``include`` and its checks need.
+
+    Raises:
+        ModelError: a text without tokens or with too many, an unknown model, a size that does not
+            fit, a point that does not exist, or more numbers than the limit; all before the run.
+    """
+    runnable = registry.load(request.model, request.norm, request.weights, request.config)
+    tokens = tokens_of(request.text, runnable)
+    points = catalogue(runnable.config, len(tokens))
+    selections = select(request.include, points, runnable.config.norm)
+    summary = frozenset(point for point in points if is_summarised(point, runnable.config.norm))
+    keep = (
+        frozenset(point for point in points if not point.endswith("attn.result"))
+        if request.verify
+        else summary | {needed for s in selections for needed in _needed(s.point)}
+    )
+    recorder = Recorder(keep)
+    ids = torch.tensor([token.id for token in tokens])
+    # Not inference mode: its tensors have no version counter, by which in-place changes are found.
+    with torch.no_grad():
+        with recording(recorder):
+            final = runnable.hooked(ids)
+            if runnable.hooked.unembed is not None:
+                runnable.hooked.unembed(final)
+        return _summarise(runnable, request, tokens, ids, points, selections, recorder)
+
+
+def tokens_of(text: str, runnable: Runnable) -> list[Token]:
+    """The text's tokens, if there are any and not too many.
+
+    Raises:
+        ModelError: ``empty_text``, or ``text_too_long`` with both numbers of tokens.
+    """
+    if not text.strip():
+        raise ModelError("empty_text", field="text")
+    tokens = runnable.tokenizer.encode(text, bos=runnable.starts_with_token)
+    if len(tokens) > runnable.config.n_ctx:
+        raise ModelError(
+            "text_too_long", field="text", limit=runnable.config.n_ctx, length=len(tokens)
+        )
+    return tokens
+
+
+def is_summarised(point: str, norm: Norm) -> bool:
+    """Whether the summary and the checks of every trace read this point."""
+    last = point.rpartition(".")[2]
+    return (
+        is_state(point, norm)
+        or point in ("embed", "pos_embed", "embed_sum", "logits")
+        or last in ("attn_out", "mlp_out", "pattern", "mean", "var", "scale")
+        or (last == "out" and ".ln" in point)
+    )
+
+
+def _needed(point: str) -> list[str]:
+    # Each head's write is made from z after the run, for the chosen positions only.
+    return [point.removesuffix("result") + "z"] if point.endswith("attn.result") else [point]
+
+
+def _summarise(
+    runnable: Runnable,
+    request: TraceRequest,
+    tokens: list[Token],
+    ids: Tensor,
+    points: dict[str, PointSpec],
+    selections: list[Selection],
+    recorder: Recorder,
+) -> Trace:
+    config, values = runnable.config, recorder.values
+    checks = cheap_checks(runnable, recorder, recorder.keep)
+    if request.verify:
+        checks += costly_checks(runnable, recorder, ids)
+    return Trace(
+        model=_as_run(runnable),
+        settings=None if runnable.settings is None else asdict(runnable.settings),
+        tokens=tokens,
+        steps=recorder.steps,
+        points=[
+            Point(spec.name, spec.axes, spec.shape, spec.settable, recorder.same_as.get(name))
+            for name, spec in points.items()
+        ],
+        layer_norms=[
+            _statistics(step, values, config) for step in recorder.steps if step.kind == "layer_norm"
+        ],
+        stream=stream_of(points, config.norm, recorder.steps, values),
+        heads=head_metrics(
+            [values[f"blocks.{layer}.attn.pattern"] for layer in range(config.n_layers)],
+            [token.id for token in tokens],
+            [token.special for token in tokens],
+            config.causal,
+        ),
+        predictions=_predictions(values.get("logits"), runnable),
+        checks=checks,
+        not_checked=[] if request.verify else [NotChecked(name, "not_asked") for name in COSTLY],
+        flags=[Flag("non_finite", point, count) for point, count in non_finite(values).items()],
+        tensors=[_selected(selection, values, runnable) for selection in selections],
+    )
+
+
+def _as_run(runnable: Runnable) -> ModelAsRun:
+    return ModelAsRun(
+        **{**vars(runnable.entry), "notes": runnable.notes},
+        norm=runnable.config.norm,
+        weights=runnable.weights,
+        norm_is_trained=runnable.norm_is_trained,
+        threads=torch.get_num_threads(),
+    )
+
+
+def _statistics(step: Step, values: Mapping[str, Tensor], config: ModelConfig) -> LayerNormStatistics:
+    out = values[step.output]
+    return LayerNormStatistics(
+        name=step.name,
+        input=step.inputs[0],
+        eps=config.eps,
+        mean=values[f"{step.name}.mean"][:, 0],
+        var=values[f"{step.name}.var"][:, 0],
+        out_mean=out.mean(-1),
+        out_var=out.var(-1, correction=0),
+    )
+
+
+def _predictions(logits: Tensor | None, runnable: Runnable) -> Predictions | None:
+    if logits is None:
+        return None
+    top = logits.topk(limits.TOP_K, dim=-1)  # [pos, k]
+    probabilities = (top.values - logits.logsumexp(-1, keepdim=True)).exp()
+    tokenizer = runnable.tokenizer
+    return Predictions(
+        limits.TOP_K,
+        [
+            [
+                Prediction(token, tokenizer.piece(token), tokenizer.label(token), logit, probability)
+                for token, logit, probability in zip(*row, strict=True)
+            ]
+            for row in zip(
+                top.indices.tolist(), top.values.tolist(), probabilities.tolist(), strict=True
+            )
+        ],
+    )
+
+
+def _selected(selection: Selection, values: Mapping[str, Tensor], runnable: Runnable) -> Selected:
+    point = selection.point
+    masked = point.endswith("attn.attn_scores") and runnable.config.causal
+    value = (
+        _result(point, selection.index, values, runnable)
+        if point.endswith("attn.result")
+        else values[point][selection.index]
+    )
+    return Selected(
+        key=selection.key,
+        point=point,
+        axes=selection.axes,
+        shape=selection.shape,
+        masked_by="causal" if masked else None,
+        value=value,
+        entry=selection.entry,
+    )
+
+
+def _result(
+    point: str, index: tuple[int | slice, ...], values: Mapping[str, Tensor], runnable: Runnable
+) -> Tensor:
+    """Each head's write z_h W_O[h] (Elhage et al. 2021), for the chosen slice; b_O belongs to no head."""
+    attention = runnable.hooked.get_submodule(point.removesuffix(".result"))
+    assert isinstance(attention, SelfAttention)
+    per_head = attention.W_O.weight.unflatten(1, (attention.n_heads, attention.d_head))
+    positions, heads, components = index
+    z = values[point.removesuffix("result") + "z"][positions]  # [pos, head, d_head]
+    return torch.einsum("...hd,mhd->...hm", z, per_head)[..., heads, :][..., components]
