@@ -84,7 +84,9 @@ def add_norm(
     typed = {"update": update, "bias": bias, "gamma": gamma, "beta": beta, "matrix": matrix}
     for name, vector in typed.items():
         if vector is not None and len(vector) != n:
-            raise ModelError("lengths_differ", field=name, name=name, length=len(vector), expected=n)
+            raise ModelError(
+                "lengths_differ", field=name, name=name, length=len(vector), expected=n
+            )
     for place, row in enumerate(matrix or ()):
         if len(row) != n:
             name = f"matrix[{place}]"
@@ -119,13 +121,15 @@ def add_norm(
         gamma=factor.tolist(),
         beta=offset.tolist(),
         result=(norm["out"] if placement == "post" else added).tolist(),
-        steps=["update", "added", *NORM_STAGES] if placement == "post" else [*NORM_STAGES, "update", "added"],
+        steps=["update", "added", *NORM_STAGES]
+        if placement == "post"
+        else [*NORM_STAGES, "update", "added"],
         flags=[
             AddNormFlag("non_finite", stage, count)
             for stage, value in stages.items()
             if (count := int((~value.isfinite()).sum()))
         ],
-        **{stage: value.tolist() for stage, value in stages.items()},
+        **{stage: value.tolist() for stage, value in stages.items()},  # type: ignore[arg-type]
     )
 
 

@@ -7,7 +7,10 @@ from model.layers import Add, FeedForward, LayerNorm, SelfAttention
 
 
 class Block(nn.Module):
-    """One Attention and one FFN, each with its Add and its LayerNorm. Modules are named after what they make."""
+    """One Attention and one FFN, each with its Add and its LayerNorm.
+
+    Modules are named after what they make.
+    """
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()

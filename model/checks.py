@@ -150,7 +150,7 @@ def torch_block(block: Block, config: ModelConfig) -> Callable[[Tensor], Tensor]
             norm_first=config.norm == "pre",
         )
     ours = dict(block.named_parameters())
-    theirs = {
+    theirs: dict[str, Tensor] = {
         f"{name}.{kind}": ours[f"{our_name}.{kind}"]
         for name, our_name in _TORCH_NAMES.items()
         for kind in ("weight", "bias")

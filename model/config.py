@@ -1,4 +1,4 @@
-"""Shape and arithmetic of a Transformer as one frozen value; must not know how weights are made or stored."""
+"""Shape and arithmetic of a Transformer as one frozen value; must not know where weights come from."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args

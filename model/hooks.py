@@ -121,7 +121,9 @@ def attach(model: nn.Module) -> None:
             module.register_forward_pre_hook(_entry_hook(f"{name}.resid_pre"))
             module.register_forward_hook(_exit_hook(f"{name}.out"))
         elif kind is not None:
-            module.register_forward_hook(_step_hook(name, kind, output_of(name, kind), type(module)))
+            module.register_forward_hook(
+                _step_hook(name, kind, output_of(name, kind), type(module))
+            )
 
 
 def output_of(name: str, kind: str) -> str:
@@ -159,7 +161,9 @@ def _exit_hook(point: str) -> Callable[..., None]:
     return hook
 
 
-def _step_hook(name: str, kind: str, output: str, module_type: type[nn.Module]) -> Callable[..., None]:
+def _step_hook(
+    name: str, kind: str, output: str, module_type: type[nn.Module]
+) -> Callable[..., None]:
     def hook(module: nn.Module, args: tuple[Any, ...], value: Tensor) -> None:
         recorder: Recorder | None = getattr(_active, "recorder", None)
         if recorder is not None:
@@ -171,9 +175,9 @@ def _step_hook(name: str, kind: str, output: str, module_type: type[nn.Module]) 
 
 
 @cache
-def source_of(module_type: type[nn.Module]) -> Source:
+def source_of(module_type: type) -> Source:
     """The lines of ``forward``, from the file that is running."""
-    lines, first_line = inspect.getsourcelines(module_type.forward)
+    lines, first_line = inspect.getsourcelines(module_type.forward)  # type: ignore[attr-defined]
     root = Path(__file__).parent.parent
     file = Path(inspect.getfile(module_type)).relative_to(root).as_posix()
     return Source(file, first_line, [line.rstrip("\n") for line in lines])

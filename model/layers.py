@@ -1,4 +1,4 @@
-"""The parts of a Transformer block, each value that a page shows at a hook point; must not know who records."""
+"""The parts of a Transformer block, each shown value at a hook point; must not know who records."""
 
 import math
 from collections.abc import Callable
@@ -78,7 +78,7 @@ class Add(nn.Module):
 
 
 class LayerNorm(nn.Module):
-    """Each position's vector, centred, divided by its own spread, then scaled by gamma and moved by beta.
+    """Each position's vector, centred, divided by its own spread; then times gamma, plus beta.
 
     Source: Ba et al. 2016, equation 4. Mean and variance run over the d_model components of one
     position and over nothing else.
@@ -101,7 +101,8 @@ class LayerNorm(nn.Module):
         var = self.var(centred.square().mean(-1, keepdim=True))  # [pos, 1]
         scale = self.scale((var + self.eps).sqrt())  # [pos, 1]
         normalized = self.normalized(centred / scale)  # [pos, d_model]
-        return normalized * self.w + self.b
+        out: Tensor = normalized * self.w + self.b
+        return out
 
 
 class SelfAttention(nn.Module):
@@ -138,11 +139,12 @@ class SelfAttention(nn.Module):
         scores = self.attn_scores(self.hide_later(dot / math.sqrt(self.d_head)))
         pattern = self.pattern(scores.softmax(-1))  # [head, query, key]
         z = self.z(by_head(pattern @ by_head(v)))  # [pos, head, d_head]
-        return self.W_O(z.flatten(-2))  # [pos, d_model]
+        out: Tensor = self.W_O(z.flatten(-2))  # [pos, d_model]
+        return out
 
     def split_heads(self, x: Tensor) -> Tensor:
         """[pos, d_model] to [pos, head, d_head]: head h owns columns h·d_head to (h+1)·d_head."""
-        return x.unflatten(-1, (self.n_heads, self.d_head))
+        return x.view(*x.shape[:-1], self.n_heads, self.d_head)
 
     def hide_later(self, scores: Tensor) -> Tensor:
         """Scores of later keys become minus infinity, so that softmax gives them no share."""
@@ -174,7 +176,8 @@ class FeedForward(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         pre = self.pre(self.W_in(x))  # [pos, d_mlp]
         post = self.post(self.activation(pre))  # [pos, d_mlp]
-        return self.W_out(post)  # [pos, d_model]
+        out: Tensor = self.W_out(post)  # [pos, d_model]
+        return out
 
 
 class Unembed(nn.Module):

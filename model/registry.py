@@ -130,7 +130,9 @@ class Registry:
         if entry.kind == "random":
             if weights is not None:
                 raise ModelError("weights_not_offered", field="weights", model=entry.id)
-            return self._random_model(textbook.settings_from(config or {}), norm or entry.default_norm)
+            return self._random_model(
+                textbook.settings_from(config or {}), norm or entry.default_norm
+            )
         raise ModelError("unknown_model", field="model", model=entry.id)
 
     def _entry(self, model: str | None) -> ModelEntry:
@@ -180,7 +182,8 @@ class Registry:
     def _drop_oldest(self) -> None:
         """Forget the least recently used models beyond the bound; runs that use one keep it alive."""
         while len(self._random) > 1 and (
-            sum(4 * r.config.n_parameters for r in self._random.values()) > limits.RANDOM_MODELS_BYTES
+            sum(4 * r.config.n_parameters for r in self._random.values())
+            > limits.RANDOM_MODELS_BYTES
         ):
             self._random.popitem(last=False)
 

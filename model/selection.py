@@ -58,7 +58,9 @@ def select(includes: list[Include], points: dict[str, PointSpec], norm: Norm) ->
     return selections
 
 
-def _select_one(entry: str, points: dict[str, PointSpec], norm: Norm, place: int) -> list[Selection]:
+def _select_one(
+    entry: str, points: dict[str, PointSpec], norm: Norm, place: int
+) -> list[Selection]:
     match = _ENTRY.fullmatch(entry)
     if match is None:
         raise ModelError("bad_selector", field="include", entry=entry)

@@ -80,10 +80,16 @@ def settings_from(config: Mapping[str, object]) -> Settings:
     known = {field.name for field in fields(Settings)}
     for name, value in config.items():
         if name not in known:
-            raise ModelError("unknown_setting", field=f"config.{name}", name=name, known=sorted(known))
+            raise ModelError(
+                "unknown_setting", field=f"config.{name}", name=name, known=sorted(known)
+            )
         if name in CHOICES and value not in CHOICES[name]:
             raise ModelError(
-                "unknown_choice", field=f"config.{name}", name=name, value=value, known=list(CHOICES[name])
+                "unknown_choice",
+                field=f"config.{name}",
+                name=name,
+                value=value,
+                known=list(CHOICES[name]),
             )
         if name in RANGES:
             smallest, largest = RANGES[name]

@@ -1,4 +1,4 @@
-"""A text's way through a model as one value: runs, records, summarises; must not know how it is sent or drawn."""
+"""A text's way through a model as one value; must not know how it is sent or drawn."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -15,7 +15,7 @@ from model.errors import ModelError
 from model.hooks import Recorder, Step, recording
 from model.layers import SelfAttention
 from model.points import PointSpec, catalogue
-from model.registry import ModelEntry, Note, Registry, Runnable
+from model.registry import ModelEntry, Registry, Runnable
 from model.selection import Include, Selection, select
 from model.tokenizer import Token
 
@@ -205,7 +205,9 @@ def _summarise(
             for name, spec in points.items()
         ],
         layer_norms=[
-            _statistics(step, values, config) for step in recorder.steps if step.kind == "layer_norm"
+            _statistics(step, values, config)
+            for step in recorder.steps
+            if step.kind == "layer_norm"
         ],
         stream=stream_of(points, config.norm, recorder.steps, values),
         heads=head_metrics(
@@ -232,7 +234,9 @@ def _as_run(runnable: Runnable) -> ModelAsRun:
     )
 
 
-def _statistics(step: Step, values: Mapping[str, Tensor], config: ModelConfig) -> LayerNormStatistics:
+def _statistics(
+    step: Step, values: Mapping[str, Tensor], config: ModelConfig
+) -> LayerNormStatistics:
     out = values[step.output]
     return LayerNormStatistics(
         name=step.name,
@@ -255,7 +259,9 @@ def _predictions(logits: Tensor | None, runnable: Runnable) -> Predictions | Non
         limits.TOP_K,
         [
             [
-                Prediction(token, tokenizer.piece(token), tokenizer.label(token), logit, probability)
+                Prediction(
+                    token, tokenizer.piece(token), tokenizer.label(token), logit, probability
+                )
                 for token, logit, probability in zip(*row, strict=True)
             ]
             for row in zip(
@@ -290,7 +296,7 @@ def _result(
     """Each head's write z_h W_O[h] (Elhage et al. 2021), for the chosen slice; b_O belongs to no head."""
     attention = runnable.hooked.get_submodule(point.removesuffix(".result"))
     assert isinstance(attention, SelfAttention)
-    per_head = attention.W_O.weight.unflatten(1, (attention.n_heads, attention.d_head))
+    per_head = attention.W_O.weight.view(-1, attention.n_heads, attention.d_head)
     positions, heads, components = index
     z = values[point.removesuffix("result") + "z"][positions]  # [pos, head, d_head]
     return torch.einsum("...hd,mhd->...hm", z, per_head)[..., heads, :][..., components]

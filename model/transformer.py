@@ -27,7 +27,9 @@ class Transformer(nn.Module):
         self.config = config
         self.embed = Embed(config)
         self.pos_embed = (
-            SinusoidalPositions(config) if config.positions == "sinusoidal" else LearnedPositions(config)
+            SinusoidalPositions(config)
+            if config.positions == "sinusoidal"
+            else LearnedPositions(config)
         )
         self.embed_sum = Add()
         self.blocks = nn.ModuleList(BLOCKS[config.norm](config) for _ in range(config.n_layers))
@@ -35,7 +37,10 @@ class Transformer(nn.Module):
         self.unembed = Unembed(self.embed) if config.unembed else None
 
     def forward(self, ids: Tensor) -> Tensor:
-        """Token ids [pos] to the state that leaves the model [pos, d_model]; ``unembed`` makes logits of it."""
+        """Token ids [pos] to the state that leaves the model [pos, d_model].
+
+        ``unembed`` makes logits of it.
+        """
         x: Tensor = self.embed_sum(self.embed(ids), self.pos_embed(ids))
         for block in self.blocks:
             x = block(x)

@@ -27,7 +27,9 @@ class HeadMetrics:
     metrics: dict[str, Metric]
 
 
-def head_metrics(patterns: list[Tensor], ids: list[int], special: list[bool], causal: bool) -> list[HeadMetrics]:
+def head_metrics(
+    patterns: list[Tensor], ids: list[int], special: list[bool], causal: bool
+) -> list[HeadMetrics]:
     """Metrics of every head.
 
     Args:
@@ -73,7 +75,9 @@ def _layer_metrics(
     for row_values, entropy in zip(values, entropies, strict=True):
         metrics = {
             name: Metric(value, even) if is_defined else Metric(None, None)
-            for name, value, even, is_defined in zip(names, row_values, chance, defined, strict=True)
+            for name, value, even, is_defined in zip(
+                names, row_values, chance, defined, strict=True
+            )
         }
         metrics["entropy"] = Metric(entropy, None if entropy is None else 1.0)
         result.append(metrics)

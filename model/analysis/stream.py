@@ -36,12 +36,16 @@ class Stream:
 
 def is_state(point: str, norm: str) -> bool:
     """Whether a point lies on the stream: in Post-LN the norms stand on it too."""
-    name = point.rpartition("blocks.")[2].partition(".")[2] if point.startswith("blocks.") else point
-    on_stream = {"resid_pre", "resid_mid", "resid_post"} | ({"ln1.out", "ln2.out"} if norm == "post" else set())
-    return name in on_stream or point == "ln_final.out"
+    return (
+        point == "ln_final.out"
+        or point.endswith((".resid_pre", ".resid_mid", ".resid_post"))
+        or (norm == "post" and point.endswith((".ln1.out", ".ln2.out")))
+    )
 
 
-def stream_of(points: Iterable[str], norm: str, steps: list[Step], values: Mapping[str, Tensor]) -> Stream:
+def stream_of(
+    points: Iterable[str], norm: str, steps: list[Step], values: Mapping[str, Tensor]
+) -> Stream:
     """States in the order of the run, and the write of every Add that ran."""
     return Stream(
         states=[
