@@ -1,0 +1,51 @@
+# make run    install (once) and serve on http://127.0.0.1:8000; options: make run ADDNORM_ARGS='--open --port 9000'
+# make test   lint, types and every test; brings Chromium and a Japanese font where apt-get can
+# make lint   ruff and mypy alone
+# make bench  the budgets, measured
+# make proof  the slow proofs: threads against serial runs, restarts, long use
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+ADDNORM_ARGS ?=
+PYTEST_ARGS ?=
+
+.DELETE_ON_ERROR:
+.PHONY: run test lint bench proof browser
+
+run: $(INSTALLED)
+	$(BIN)/python -m app $(ADDNORM_ARGS)
+
+test: lint browser
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+bench: $(INSTALLED) browser
+	PYTHONPATH=. $(BIN)/python tests/bench.py
+
+proof: $(INSTALLED) browser
+	PYTHONPATH=. $(BIN)/python tests/proof.py
+
+$(INSTALLED): requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "addnorm needs Python 3.11 or newer, this is " + sys.version)'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --disable-pip-version-check --no-input -r requirements.lock
+	@touch $@
+
+# The page is tested in the system's Chromium, in front of a font that has kanji.
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+browser:
+	@missing=""; \
+	command -v chromium chromium-browser google-chrome >/dev/null || missing="chromium"; \
+	fc-list :lang=ja 2>/dev/null | grep -q . || missing="$$missing fonts-noto-cjk fontconfig"; \
+	[ -z "$$missing" ] && exit 0; \
+	if command -v apt-get >/dev/null; then \
+		$(SUDO) apt-get update -qq && \
+		DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $$missing; \
+	else \
+		echo "make: please install $$missing; until then the tests in a browser are skipped" >&2; \
+	fi
