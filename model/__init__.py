@@ -1,4 +1,4 @@
-"""The Transformer block and everything that is said about its numbers; knows nothing of HTTP or pages.
+"""The Transformer block and all that is said about its numbers; knows nothing of HTTP or pages.
 
 Axes, in words, as they stand in comments and in the API:
 

@@ -9,7 +9,7 @@ from torch import Tensor
 from model.config import Norm
 from model.errors import ModelError
 
-# The stages of a LayerNorm, in order; `added` comes before them in Post-LN and after them in Pre-LN.
+# The stages of a LayerNorm, in order; `added` comes before them in Post-LN, after in Pre-LN.
 NORM_STAGES = ["mean", "var", "scale", "centred", "normalized", "out"]
 
 
@@ -65,7 +65,7 @@ def add_norm(
     gamma: Sequence[float] | None = None,
     beta: Sequence[float] | None = None,
 ) -> AddNorm:
-    """LayerNorm(x + F(x)) or x + F(LayerNorm(x)), with F's answer typed (``update``) or F(v) = Wv + b.
+    """LayerNorm(x + F(x)) or x + F(LayerNorm(x)); F's answer is typed, or F(v) = Wv + b.
 
     Args:
         x: the vector that stands before the sublayer, n numbers.

@@ -1,4 +1,4 @@
-"""What is proven about a run on the run itself, against independent arithmetic; must not repair anything."""
+"""What each run proves of itself, against independent arithmetic; must not repair anything."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -59,7 +59,7 @@ def cheap_checks(runnable: Runnable, recorder: Recorder, expected: frozenset[str
 
 
 def non_finite(values: Mapping[str, Tensor]) -> dict[str, int]:
-    """How many entries of each point are NaN or infinite; hidden scores are meant to be and count not."""
+    """How many entries of each point are NaN or infinite; hidden scores are meant to be."""
     counted = {
         # A sum is finite if all its terms are: one pass without a temporary. If it is not, count.
         point: 0 if bool(value.sum().isfinite()) else int((~value.isfinite()).sum())
@@ -160,7 +160,7 @@ def torch_block(block: Block, config: ModelConfig) -> Callable[[Tensor], Tensor]
     for ln, norm in (("ln1", "norm1"), ("ln2", "norm2")):
         theirs[f"{norm}.weight"], theirs[f"{norm}.bias"] = ours[f"{ln}.w"], ours[f"{ln}.b"]
     layer.load_state_dict(theirs, assign=True)
-    # In training mode without dropout: eval mode may take the fused path, which shares less with ours.
+    # Training mode, without dropout: eval mode may take the fused path.
     layer.train()
 
     def run(x: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Shape and arithmetic of a Transformer as one frozen value; must not know where weights come from."""
+"""Shape and arithmetic of a Transformer as one frozen value; must not know any weights."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args

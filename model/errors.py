@@ -1,4 +1,4 @@
-"""The one exception of the package; it carries a code and parameters and must not know any sentence."""
+"""The one exception of the package: a code and parameters; must not know any sentence."""
 
 
 class ModelError(Exception):

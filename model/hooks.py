@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +102,7 @@ _active = threading.local()
 
 @contextmanager
 def recording(recorder: Recorder) -> Iterator[Recorder]:
-    """Let the hooks of this thread write into ``recorder`` until the block ends, however it ends."""
+    """Let this thread's hooks write into ``recorder`` until the block ends, however it ends."""
     _active.recorder = recorder
     try:
         yield recorder
@@ -113,6 +112,7 @@ def recording(recorder: Recorder) -> Iterator[Recorder]:
 
 def attach(model: nn.Module) -> None:
     """Register the hooks on every named point of ``model``, once and for good."""
+    sources = {kind: source_of(kind) for kind in {type(m) for m in model.modules()} & KINDS.keys()}
     for name, module in model.named_modules():
         kind = KINDS.get(type(module))
         if isinstance(module, HookPoint):
@@ -122,7 +122,7 @@ def attach(model: nn.Module) -> None:
             module.register_forward_hook(_exit_hook(f"{name}.out"))
         elif kind is not None:
             module.register_forward_hook(
-                _step_hook(name, kind, output_of(name, kind), type(module))
+                _step_hook(name, kind, output_of(name, kind), sources[type(module)])
             )
 
 
@@ -161,20 +161,17 @@ def _exit_hook(point: str) -> Callable[..., None]:
     return hook
 
 
-def _step_hook(
-    name: str, kind: str, output: str, module_type: type[nn.Module]
-) -> Callable[..., None]:
+def _step_hook(name: str, kind: str, output: str, source: Source) -> Callable[..., None]:
     def hook(module: nn.Module, args: tuple[Any, ...], value: Tensor) -> None:
         recorder: Recorder | None = getattr(_active, "recorder", None)
         if recorder is not None:
             inputs = recorder.inputs(args)
             recorder.note(output, value)
-            recorder.steps.append(Step(name, kind, inputs, output, source_of(module_type)))
+            recorder.steps.append(Step(name, kind, inputs, output, source))
 
     return hook
 
 
-@cache
 def source_of(module_type: type) -> Source:
     """The lines of ``forward``, from the file that is running."""
     lines, first_line = inspect.getsourcelines(module_type.forward)  # type: ignore[attr-defined]

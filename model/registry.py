@@ -1,4 +1,4 @@
-"""The models that can be run, by name, and their weights in memory; must not know requests or texts."""
+"""The models that can be run, by name, and their weights in memory; must not know texts."""
 
 import threading
 from collections import OrderedDict
@@ -123,8 +123,8 @@ class Registry:
         """The model as a request names it; null stands for the default.
 
         Raises:
-            ModelError: ``unknown_model``, ``weights_not_offered``, ``config_not_offered``, or a size
-                that does not fit.
+            ModelError: ``unknown_model``, ``weights_not_offered``, ``config_not_offered``, or
+                a size that does not fit.
         """
         entry = self._entry(model)
         if entry.kind == "random":
@@ -163,7 +163,7 @@ class Registry:
             if key in self._random:
                 self._random.move_to_end(key)
                 return self._random[key]
-        # Built outside the lock: two callers may build the same model, which gives the same numbers.
+        # Built outside the lock: two callers may build the same model, with the same numbers.
         config = settings.model_config(norm, self.tokenizer.d_vocab)
         entry = self._textbook_entry(settings, norm)
         runnable = assemble(
@@ -180,7 +180,7 @@ class Registry:
         return runnable
 
     def _drop_oldest(self) -> None:
-        """Forget the least recently used models beyond the bound; runs that use one keep it alive."""
+        """Forget the least recently used models beyond the bound; a run keeps its own alive."""
         while len(self._random) > 1 and (
             sum(4 * r.config.n_parameters for r in self._random.values())
             > limits.RANDOM_MODELS_BYTES

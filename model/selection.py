@@ -1,4 +1,4 @@
-"""What a request includes: names, globs and selectors become exact slices of points, before the run."""
+"""What a request includes: entries become exact slices of points; must not need a run."""
 
 import difflib
 import math
@@ -39,7 +39,7 @@ class Selection:
 
 
 def select(includes: list[Include], points: dict[str, PointSpec], norm: Norm) -> list[Selection]:
-    """Every slice that the entries name, in their order, the points of a glob in the order of the run.
+    """Every slice that the entries name, in their order; a glob's points in the order of the run.
 
     Raises:
         ModelError: ``bad_selector``, ``unknown_point`` (with the nearest names),

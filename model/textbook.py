@@ -1,4 +1,4 @@
-"""The model ``textbook``: random weights from a seed, in any sizes within limits; must not know texts."""
+"""The model ``textbook``: random weights from a seed, sizes within limits; must not know texts."""
 
 import math
 from collections.abc import Mapping

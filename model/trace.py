@@ -293,7 +293,7 @@ def _selected(selection: Selection, values: Mapping[str, Tensor], runnable: Runn
 def _result(
     point: str, index: tuple[int | slice, ...], values: Mapping[str, Tensor], runnable: Runnable
 ) -> Tensor:
-    """Each head's write z_h W_O[h] (Elhage et al. 2021), for the chosen slice; b_O belongs to no head."""
+    """Each head's write z_h W_O[h] (Elhage et al. 2021), for one slice; b_O belongs to no head."""
     attention = runnable.hooked.get_submodule(point.removesuffix(".result"))
     assert isinstance(attention, SelfAttention)
     per_head = attention.W_O.weight.view(-1, attention.n_heads, attention.d_head)

@@ -1,4 +1,4 @@
-"""What each attention head looks at, as the mean of one formula over queries; must not know how it was run.
+"""What each attention head looks at, one formula averaged over queries; must not run a model.
 
 Mean over the queries for which a metric is defined; special tokens count. With a the pattern, i the
 query and j the key; allowed keys are 0..i under a causal mask, else all. ``chance`` is the same
@@ -90,7 +90,7 @@ def _masks(ids: Tensor, special: Tensor, causal: bool) -> dict[str, Tensor]:
     i, j = torch.arange(n)[:, None], torch.arange(n)[None, :]
     seen = (j <= i) if causal else torch.ones(n, n, dtype=torch.bool)
     same = ids[:, None] == ids[None, :]
-    # a[i, j] counts for induction where the token before j is the same as the query's: id[j-1] = id[i].
+    # For induction a[i, j] counts where the token before j is the query's own: id[j-1] = id[i].
     after_same = torch.zeros(n, n, dtype=torch.bool)
     after_same[:, 1:] = same[:, :-1]
     chosen = {

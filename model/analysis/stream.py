@@ -1,4 +1,4 @@
-"""Lengths and angles along the residual stream, from recorded values; must not know the placement's code."""
+"""Lengths and angles along the residual stream, from recorded values; must not run a model."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
