@@ -50,7 +50,9 @@ def free_port() -> int:
 
 
 @contextmanager
-def serving(command: list[str], home: Path, cwd: Path = ROOT, port: int = 0, **env: str) -> Iterator[str]:
+def serving(
+    command: list[str], home: Path, cwd: Path = ROOT, port: int = 0, **env: str
+) -> Iterator[str]:
     """Run `command` (with `{port}` in it) in its own process; yield its base URL once healthy."""
     port = port or free_port()
     base = f"http://127.0.0.1:{port}"

@@ -104,9 +104,7 @@ class Tokenizer:
         if bos:
             if self.bos_id is None:
                 raise ValueError("this vocabulary has no start token")
-            tokens.append(
-                Token(0, self.bos_id, BOS_PIECE, "", BOS_PIECE, 0, 0, True, None, None)
-            )
+            tokens.append(Token(0, self.bos_id, BOS_PIECE, "", BOS_PIECE, 0, 0, True, None, None))
         start = 0
         part = 0
         for token_id in self._backend.encode(text, add_special_tokens=False).ids:

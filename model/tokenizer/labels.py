@@ -10,10 +10,12 @@ _SIGNS = {"\n": "↵", "\t": "⇥", " ": "␣"}
 # Letters, marks and symbols by category that nevertheless draw nothing, or that a reader would take
 # for a fault of ours (U+FFFD). Unicode: Default_Ignorable_Code_Point, and the blank of Braille.
 _BLANK = frozenset(
-    [0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0, 0xFFFC, 0xFFFD]
-    + list(range(0x180B, 0x1810))
-    + list(range(0xFE00, 0xFE10))
-    + list(range(0xE0100, 0xE01F0))
+    (
+        *(0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0, 0xFFFC, 0xFFFD),
+        *range(0x180B, 0x1810),
+        *range(0xFE00, 0xFE10),
+        *range(0xE0100, 0xE01F0),
+    )
 )
 
 _DOTTED_CIRCLE = "\N{DOTTED CIRCLE}"

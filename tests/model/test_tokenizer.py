@@ -222,7 +222,9 @@ def test_the_start_token_is_special_and_covers_nothing():
     assert not any(token.special for token in rest)
 
 
-@pytest.mark.parametrize("literal", ["<s>", "<0x41>", "a <s> b <0x0A>", "</s><unk>[CLS]<|endoftext|>"])
+@pytest.mark.parametrize(
+    "literal", ["<s>", "<0x41>", "a <s> b <0x0A>", "</s><unk>[CLS]<|endoftext|>"]
+)
 def test_a_literal_name_of_a_reserved_entry_is_ordinary_text(literal: str):
     for token in TOKENIZER.encode(literal):
         assert not token.special
