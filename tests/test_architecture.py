@@ -1,0 +1,256 @@
+"""What may import what, where sentences may stand, and that nothing comes from elsewhere."""
+
+import ast
+import itertools
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+MODEL = sorted((ROOT / "model").rglob("*.py"))
+APP = sorted((ROOT / "app").rglob("*.py"))
+SCRIPTS = sorted((ROOT / "static").rglob("*.js"))
+STYLES = sorted((ROOT / "static").rglob("*.css"))
+TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
+
+WEB = {"app", "fastapi", "starlette", "uvicorn", "jinja2", "pydantic", "plotly", "orjson"}
+ARITHMETIC = {"torch", "numpy"}
+# The one file that turns tensors into bytes.
+ENCODER = "app/encode.py"
+
+KANA_OR_KANJI = re.compile(r"[\u3041-\u3096\u30a1-\u30fa\u3400-\u9fff]")
+# Two English words in a row, the first with a capital, or four in a row: what a reader would read.
+SENTENCE = re.compile(r"\b[A-Z][a-z]+ [a-z]{2,}\b|(?:\b[a-z]{2,},? ){3}[a-z]{2,}\b")
+
+
+def name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def imported(path: Path) -> set[str]:
+    """Top-level names of all modules that a file imports, wherever in it."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name(path)}: imports are absolute"
+            found.add((node.module or "").split(".")[0])
+    return found
+
+
+@pytest.mark.parametrize("path", MODEL, ids=name)
+def test_the_model_knows_nothing_of_the_application(path: Path):
+    assert not imported(path) & WEB
+
+
+@pytest.mark.parametrize("path", APP, ids=name)
+def test_the_application_does_no_arithmetic_on_activations(path: Path):
+    if name(path) == ENCODER:
+        return
+    used = set(re.findall(r"\b(?:torch|np|numpy)\.(\w+)", path.read_text(encoding="utf-8")))
+    # How many threads a run may use is the server's business.
+    assert used <= {"set_num_threads", "get_num_threads"}
+    assert "numpy" not in imported(path)
+
+
+def test_the_encoder_is_where_this_test_thinks_it_is():
+    assert imported(ROOT / ENCODER) >= ARITHMETIC
+
+
+@pytest.mark.parametrize("path", [*MODEL, *APP], ids=name)
+def test_every_module_says_what_it_is_for(path: Path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    assert ast.get_docstring(tree), "a module begins with what it is for"
+
+
+# -- scripts -----------------------------------------------------------------------------------
+
+# What may stand before a slash that begins a regular expression rather than divides.
+BEFORE_REGEX = re.compile(r"(?:^|[(,=:\[!&|?{};\n>]|\b(?:return|typeof|case|of))[ \t]*$")
+REGEX = re.compile(r"/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n\[])+/[a-z]*")
+QUOTED = re.compile(r"'(?:\\.|[^'\\\n])*'|\"(?:\\.|[^\"\\\n])*\"")
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
+def scan(script: str) -> tuple[str, list[str]]:
+    """A script without its comments, and its string literals (templates by their fixed parts)."""
+    code: list[str] = []
+    literals: list[str] = []
+    braces: list[int] = []  # one for each template that we are inside of: depth of its ${ }
+    at = 0
+
+    def template(start: int) -> int:
+        """Read the fixed part that begins at `start`; return where code goes on."""
+        end = start
+        while script[end] != "`" and not script.startswith("${", end):
+            end += 2 if script[end] == "\\" else 1
+        literals.append(script[start:end])
+        if script[end] == "`":
+            end += 1
+        else:
+            braces.append(0)
+            end += 2
+        code.append(script[start:end])
+        return end
+
+    while at < len(script):
+        character = script[at]
+        if comment := COMMENT.match(script, at):
+            at = comment.end()
+        elif quoted := QUOTED.match(script, at):
+            literals.append(quoted[0][1:-1])
+            code.append(quoted[0])
+            at = quoted.end()
+        elif (regex := REGEX.match(script, at)) and BEFORE_REGEX.search("".join(code[-80:])):
+            code.append(regex[0])
+            at = regex.end()
+        elif character == "`":
+            code.append(character)
+            at = template(at + 1)
+        elif character == "}" and braces and braces[-1] == 0:
+            braces.pop()
+            code.append(character)
+            at = template(at + 1)
+        else:
+            if braces:
+                braces[-1] += {"{": 1, "}": -1}.get(character, 0)
+            code.append(character)
+            at += 1
+    return "".join(code), literals
+
+
+def without_comments(script: str) -> str:
+    return scan(script)[0]
+
+
+def strings(script: str) -> list[str]:
+    return scan(script)[1]
+
+
+def test_comments_and_strings_of_a_script_are_told_apart():
+    script = (
+        "a = 'it // is'; // no 'string'\nb = /['\"]/; /* 'no' */ c = `yes\\`${d ? `in` : {}}!`;\n"
+    )
+    assert strings(script) == ["it // is", "yes\\`", "in", "!"]
+    assert without_comments(script) == (
+        "a = 'it // is'; \nb = /['\"]/;  c = `yes\\`${d ? `in` : {}}!`;\n"
+    )
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=name)
+def test_only_one_script_names_plotly(path: Path):
+    named = "Plotly" in without_comments(path.read_text(encoding="utf-8"))
+    assert named == (path.name == "plot.js")
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=name)
+def test_a_script_imports_its_neighbours_only(path: Path):
+    script = without_comments(path.read_text(encoding="utf-8"))
+    imports = (
+        r"""(?m)^\s*import\b[^'"]*['"]([^'"]+)|\bfrom\s+['"]([^'"]+)|\bimport\(\s*['"]([^'"]+)"""
+    )
+    for specifier in filter(None, itertools.chain(*re.findall(imports, script))):
+        assert specifier.startswith(("./", "../")), specifier
+        assert (path.parent / specifier).is_file(), specifier
+    assert not re.search(r"\beval\(|new Function\(|document\.write\(|\.innerHTML\s*=", script)
+
+
+@pytest.mark.parametrize("path", [*SCRIPTS, *STYLES, *TEMPLATES], ids=name)
+def test_nothing_is_fetched_from_another_host(path: Path):
+    text = path.read_text(encoding="utf-8")
+    addresses = set(re.findall(r"https?://[^\s'\"`)<>]+", text))
+    links = set(re.findall(r"<a\b[^>]*href=\"(https?://[^\"]+)\"", text))
+    names_of_xml = {a for a in addresses if a.startswith("http://www.w3.org/")}
+    assert addresses <= links | names_of_xml
+
+
+@pytest.mark.parametrize("path", [*SCRIPTS, *STYLES], ids=name)
+def test_no_file_is_somebody_elses_or_built(path: Path):
+    text = path.read_text(encoding="utf-8")
+    assert max(map(len, text.splitlines()), default=0) <= 400, "a minified line"
+    assert not re.search(r"@license|@preserve|copyright|sourceMappingURL", text, re.IGNORECASE)
+
+
+def test_own_scripts_and_styles_stay_under_200_kilobytes():
+    assert sum(path.stat().st_size for path in [*SCRIPTS, *STYLES]) < 200_000
+
+
+# -- sentences ---------------------------------------------------------------------------------
+
+
+def constants(path: Path) -> Iterator[tuple[int, str]]:
+    """Strings of a Python file that are no docstrings; f-strings by their fixed parts."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    bare = {
+        id(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in bare:
+            yield node.lineno, node.value
+
+
+def refusals(path: Path) -> Iterator[ast.Call]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call):
+            called = node.func
+            if getattr(called, "id", getattr(called, "attr", "")) in ("ModelError", "AppError"):
+                yield node
+
+
+@pytest.mark.parametrize("path", [*MODEL, *APP], ids=name)
+def test_a_refusal_carries_a_code_and_parameters_but_no_sentence(path: Path):
+    for call in refusals(path):
+        values = [*call.args, *(keyword.value for keyword in call.keywords)]
+        if call.args and isinstance(call.args[0], ast.Constant):
+            assert re.fullmatch(r"[a-z]+(_[a-z0-9]+)*", call.args[0].value), call.lineno
+        for value in values:
+            for node in ast.walk(value):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    assert not SENTENCE.search(node.value), f"line {node.lineno}: {node.value}"
+
+
+# Written to a file or a terminal by those who train, not shown to readers; the alphabet itself;
+# and what a terminal's --help says, for which there is no language yet.
+NOT_FOR_READERS = ("model/tokenizer/", "model/twins/")
+
+
+@pytest.mark.parametrize("path", APP, ids=name)
+def test_the_application_holds_no_sentence(path: Path):
+    found = [
+        (line, text)
+        for line, text in constants(path)
+        if SENTENCE.search(text) or KANA_OR_KANJI.search(text)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("path", MODEL, ids=name)
+def test_the_model_holds_no_japanese(path: Path):
+    if not name(path).startswith(NOT_FOR_READERS):
+        assert [text for _, text in constants(path) if KANA_OR_KANJI.search(text)] == []
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=name)
+def test_a_script_holds_no_sentence(path: Path):
+    script = path.read_text(encoding="utf-8")
+    # What a programmer is told when a module is used wrongly is not for readers.
+    script = re.sub(r"new \w*Error\((['\"`]).*?\1", "new Error(", script)
+    for text in strings(script):
+        assert not KANA_OR_KANJI.search(text), text
+        assert not SENTENCE.search(text), text
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=name)
+def test_a_template_holds_no_sentence(path: Path):
+    text = path.read_text(encoding="utf-8")
+    text = re.sub(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}|<!--.*?-->", "", text, flags=re.DOTALL)
+    # Of a tag, the attributes that a reader sees or hears.
+    shown = re.compile(r'\b(?:alt|aria-[a-z]+|content|placeholder|title|value)="([^"]*)"')
+    text = re.sub(r"<[^>]*>", lambda tag: "; ".join(shown.findall(tag[0])), text)
+    assert not KANA_OR_KANJI.search(text)
+    assert not SENTENCE.search(text)
