@@ -1,12 +1,12 @@
 """The two placements of LayerNorm as two block classes; must not know depth, text or recording."""
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from model.config import ModelConfig, Norm
-from model.layers import Add, FeedForward, LayerNorm, SelfAttention
+from model.layers import Add, FeedForward, LayerNorm, Part, SelfAttention
 
 
-class Block(nn.Module):
+class Block(Part):
     """One Attention and one FFN, each with its Add and its LayerNorm.
 
     Modules are named after what they make.
@@ -32,7 +32,7 @@ class PostLNBlock(Block):
            └─ Attention ──┘        └─── FFN ────┘
         """
         x = self.ln1(self.resid_mid(x, self.attn(x)))
-        return self.ln2(self.resid_post(x, self.mlp(x)))  # type: ignore[no-any-return]
+        return self.ln2(self.resid_post(x, self.mlp(x)))
 
 
 class PreLNBlock(Block):
@@ -45,7 +45,7 @@ class PreLNBlock(Block):
            └ ln1 ─ Attention ─┘  └ ln2 ── FFN ─────┘
         """
         x = self.resid_mid(x, self.attn(self.ln1(x)))
-        return self.resid_post(x, self.mlp(self.ln2(x)))  # type: ignore[no-any-return]
+        return self.resid_post(x, self.mlp(self.ln2(x)))
 
 
 BLOCKS: dict[Norm, type[Block]] = {"pre": PreLNBlock, "post": PostLNBlock}

@@ -75,11 +75,16 @@ class Recorder:
 
     keep: frozenset[str]
     values: dict[str, Tensor] = field(default_factory=dict)
-    steps: list[Step] = field(default_factory=list)
+    ran: list[tuple["Wired", list[str]]] = field(default_factory=list)
     same_as: dict[str, str] = field(default_factory=dict)
     # By identity of the tensor; `alive` keeps each one, since a freed tensor's id is used again.
     names: dict[int, str] = field(default_factory=dict)
     alive: list[Tensor] = field(default_factory=list)
+
+    @property
+    def steps(self) -> list[Step]:
+        """What ran, in order."""
+        return [Step(w.name, w.kind, inputs, w.output, w.source) for w, inputs in self.ran]
 
     def note(self, point: str, value: Tensor) -> None:
         """Record a value of the stream under its name, and what else it is called."""
@@ -97,7 +102,23 @@ class Recorder:
         return [self.names[id(arg)] for arg in args if id(arg) in self.names]
 
 
-_active = threading.local()
+@dataclass(frozen=True)
+class Wired:
+    """What is known of a step's module before it runs."""
+
+    name: str
+    kind: str
+    output: str
+    source: Source
+
+
+class _Active(threading.local):
+    """Whom the hooks of this thread report to."""
+
+    recorder: Recorder | None = None
+
+
+_active = _Active()
 
 
 @contextmanager
@@ -122,7 +143,7 @@ def attach(model: nn.Module) -> None:
             module.register_forward_hook(_exit_hook(f"{name}.out"))
         elif kind is not None:
             module.register_forward_hook(
-                _step_hook(name, kind, output_of(name, kind), sources[type(module)])
+                _step_hook(Wired(name, kind, output_of(name, kind), sources[type(module)]))
             )
 
 
@@ -136,7 +157,7 @@ def output_of(name: str, kind: str) -> str:
 
 def _value_hook(point: str) -> Callable[..., None]:
     def hook(module: nn.Module, args: tuple[Any, ...], value: Tensor) -> None:
-        recorder: Recorder | None = getattr(_active, "recorder", None)
+        recorder = _active.recorder
         if recorder is not None and point in recorder.keep:
             recorder.values[point] = value
 
@@ -145,7 +166,7 @@ def _value_hook(point: str) -> Callable[..., None]:
 
 def _entry_hook(point: str) -> Callable[..., None]:
     def hook(module: nn.Module, args: tuple[Any, ...]) -> None:
-        recorder: Recorder | None = getattr(_active, "recorder", None)
+        recorder = _active.recorder
         if recorder is not None:
             recorder.note(point, args[0])
 
@@ -154,20 +175,19 @@ def _entry_hook(point: str) -> Callable[..., None]:
 
 def _exit_hook(point: str) -> Callable[..., None]:
     def hook(module: nn.Module, args: tuple[Any, ...], value: Tensor) -> None:
-        recorder: Recorder | None = getattr(_active, "recorder", None)
+        recorder = _active.recorder
         if recorder is not None:
             recorder.note(point, value)
 
     return hook
 
 
-def _step_hook(name: str, kind: str, output: str, source: Source) -> Callable[..., None]:
+def _step_hook(step: Wired) -> Callable[..., None]:
     def hook(module: nn.Module, args: tuple[Any, ...], value: Tensor) -> None:
-        recorder: Recorder | None = getattr(_active, "recorder", None)
+        recorder = _active.recorder
         if recorder is not None:
-            inputs = recorder.inputs(args)
-            recorder.note(output, value)
-            recorder.steps.append(Step(name, kind, inputs, output, source))
+            recorder.ran.append((step, recorder.inputs(args)))
+            recorder.note(step.output, value)
 
     return hook
 

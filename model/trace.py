@@ -245,7 +245,7 @@ def _statistics(
         mean=values[f"{step.name}.mean"][:, 0],
         var=values[f"{step.name}.var"][:, 0],
         out_mean=out.mean(-1),
-        out_var=out.var(-1, correction=0),
+        out_var=(out - out.mean(-1, keepdim=True)).square().mean(-1),
     )
 
 
