@@ -12,7 +12,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -83,6 +83,15 @@ def serving(
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+Serve = Callable[..., AbstractContextManager[str]]
+
+
+@pytest.fixture(scope="session")
+def serve() -> Serve:
+    """For tests that need a server of their own: `with serve(command, home) as base_url`."""
+    return serving
 
 
 @pytest.fixture(scope="session")

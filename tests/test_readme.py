@@ -1,0 +1,152 @@
+"""What the README says is so: its tree, its commands, its examples and their printed results."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BASE = "http://127.0.0.1:8000"
+# Folders whose direct contents the tree names one by one.
+TOLD_IN_FULL = ("app", "app/api", "model", "model/analysis", "model/tokenizer", "static", "tests")
+MADE = {"__pycache__", "__init__.py", "tokenizer.json"}
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+
+
+def tree() -> set[str]:
+    """Paths of the README's tree; a name ends where its explanation begins."""
+    (drawing,) = blocks("text")
+    folders: list[str] = []
+    paths = set()
+    for line in drawing.splitlines():
+        indented, names = re.fullmatch(r"( *)(\S+(?:, \S+)*)(?:  +.*)?", line).groups()
+        assert len(indented) % 2 == 0, line
+        del folders[len(indented) // 2 :]
+        for name in names.split(", "):
+            paths.add("/".join([*folders, name.rstrip("/")]))
+        if names.endswith("/"):
+            folders.append(names.rstrip("/"))
+    return paths
+
+
+def tracked(folder: str) -> set[str]:
+    """What git knows directly in a folder; every file of it in a copy without a history."""
+    git = ["git", "-C", str(ROOT), "ls-files", "-z", "--", folder or "."]
+    listed = subprocess.run(git, capture_output=True, text=True, check=False)
+    if listed.returncode == 0 and listed.stdout:
+        files = listed.stdout.rstrip("\0").split("\0")
+    else:
+        files = [
+            path.relative_to(ROOT).as_posix()
+            for path in (ROOT / folder).rglob("*")
+            if path.is_file()
+        ]
+    depth = len(Path(folder).parts)
+    return {"/".join(Path(file).parts[: depth + 1]) for file in files}
+
+
+def test_every_path_of_the_tree_is_in_the_repository():
+    missing = sorted(path for path in tree() if not (ROOT / path).exists())
+    assert missing == []
+
+
+@pytest.mark.parametrize("folder", ["", *TOLD_IN_FULL])
+def test_the_tree_names_everything_in(folder: str):
+    told = tree()
+    untold = {path for path in tracked(folder) - told if Path(path).name not in MADE}
+    assert untold == set()
+
+
+def test_the_commands_exist():
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert set(re.findall(r"\bmake ([a-z]+)", README)) - {"and"} <= targets
+
+
+def test_the_pictures_are_there_and_small():
+    pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", README)
+    assert len(pictures) >= 3
+    for picture in pictures:
+        assert (ROOT / picture).stat().st_size < 150_000
+
+
+def curls() -> list[str]:
+    return [block for block in blocks("sh") if block.startswith("curl ")]
+
+
+def run_curl(block: str, server: str) -> Any:
+    if shutil.which("curl") is None:
+        pytest.skip("no curl on this machine")
+    done = subprocess.run(
+        ["sh", "-c", block.replace(BASE, server)], capture_output=True, text=True, check=True
+    )
+    return json.loads(done.stdout)
+
+
+def rounded(value: Any) -> Any:
+    if isinstance(value, list):
+        return [rounded(item) for item in value]
+    return round(value, 6) if isinstance(value, float) else value
+
+
+def test_add_norm_by_curl_gives_what_the_readme_prints(server: str):
+    (block,) = [block for block in curls() if "/add-norm" in block]
+    (printed,) = [json.loads(block) for block in blocks("json")]
+    reply = run_curl(block, server)
+    assert {name: rounded(reply[name]) for name in printed} == printed
+
+
+def test_the_refused_text_has_the_errors_shape_and_a_japanese_sentence(server: str):
+    (block,) = [block for block in curls() if '"text": ""' in block]
+    error = run_curl(block, server)["error"]
+    assert set(error) == {"code", "message", "field", "params"}
+    assert error["field"] == "text"
+    assert re.search(r"[\u3041-\u3096]", error["message"])
+
+
+def test_every_curl_example_is_one_of_the_tested(server: str):
+    assert len(curls()) == 2
+
+
+def test_the_python_example_runs_and_prints_what_it_claims(server: str):
+    (block,) = blocks("python")
+    done = subprocess.run(
+        [sys.executable, "-"],
+        input=block.replace(BASE, server),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    labels, checks, difference = done.stdout.splitlines()
+    assert "'猫'" in labels and "'␣cat'" in labels
+    assert checks == "every check of this run: True"
+    assert float(difference.removeprefix("largest difference: ")) < 1e-6
+
+
+@pytest.mark.parametrize(
+    "line",
+    [line for block in blocks("sh") for line in block.splitlines() if "addnorm trace" in line],
+)
+def test_the_command_in_a_terminal_runs(line: str):
+    command = line.replace("addnorm", f"'{sys.executable}' -m app", 1)
+    done = subprocess.run(["sh", "-c", command], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+    if "--json" in line:
+        assert "blocks.0.resid_mid[0]" in json.loads(done.stdout)["tensors"]
+
+
+def test_the_settings_told_are_the_settings_read():
+    told = set(re.findall(r"`(ADDNORM_[A-Z_]+)`", README)) - {"ADDNORM_ARGS"}
+    read = set()
+    for path in (ROOT / "app").rglob("*.py"):
+        read |= set(re.findall(r"\bADDNORM_[A-Z_]+\b", path.read_text(encoding="utf-8")))
+    assert told == read
