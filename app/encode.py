@@ -6,7 +6,7 @@ infinities as null.
 
 import base64
 import gzip
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Literal
 
 import numpy as np
@@ -87,6 +87,24 @@ def _shifted(numbers: NDArray[np.float64], places: NDArray[np.int64]) -> NDArray
     """numbers × 10^places, dividing for negative places since 10^-m is never exact."""
     power = _POWERS[np.abs(places)]
     return np.where(places >= 0, numbers * power, numbers / power)
+
+
+def as_float32(value: object, digits: int | None = None) -> object:
+    """Dataclasses, lists and dicts with every Python float as the float32 that it came from.
+
+    A float32 that became a Python float is written with 17 digits, of which 9 are noise.
+    """
+    if isinstance(value, float):
+        return np.float32(value) if digits is None else float(f"{value:.{digits}g}")
+    if is_dataclass(value) and not isinstance(value, type):
+        return {
+            field.name: as_float32(getattr(value, field.name), digits) for field in fields(value)
+        }
+    if isinstance(value, dict):
+        return {key: as_float32(part, digits) for key, part in value.items()}
+    if isinstance(value, list):
+        return [as_float32(part, digits) for part in value]
+    return value
 
 
 def compress(body: bytes) -> bytes:

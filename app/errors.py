@@ -3,7 +3,7 @@
 import logging
 import traceback
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+import dataclasses
 from typing import Any
 
 import orjson
@@ -36,14 +36,14 @@ STATUS = {
 """Whatever is not listed is a request that was understood and cannot be met: 422."""
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Problem:
     """What a reply says of a fault."""
 
     code: str
     field: str | None = None
-    params: Mapping[str, object] = field(default_factory=dict)
-    headers: Mapping[str, str] = field(default_factory=dict)
+    params: Mapping[str, object] = dataclasses.field(default_factory=dict)
+    headers: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @property
     def status(self) -> int:
@@ -74,14 +74,14 @@ def problem_response(scope: Scope, problem: Problem) -> Response:
         # Imported late: pages know how to show an error, errors need not know pages.
         from app.pages import error_page
 
-        return HTMLResponse(error_page(lang, problem.status, error), problem.status, headers)
+        return HTMLResponse(error_page(scope, lang, problem.status, error), problem.status, headers)
     body = orjson.dumps({"error": error})
     return Response(body, problem.status, headers, media_type="application/json")
 
 
 def _message(lang: str, problem: Problem) -> str:
-    words = {"field": problem.field or "", **problem.params}
-    return printable(i18n.t(lang, f"error.{problem.code}", **words))
+    params = {"field": problem.field or "", **problem.params}
+    return printable(i18n.t(lang, f"error.{problem.code}", **params))
 
 
 def _plain(value: Any) -> Any:

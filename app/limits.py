@@ -27,3 +27,58 @@ MATRIX_COMPONENTS = 64
 
 RETRY_SECONDS = 2
 """After which a refused client may ask again."""
+
+
+@dataclass(frozen=True)
+class LimitsInForce:
+    """The reply of `GET /limits`; each name says what is counted."""
+
+    body_bytes: int
+    body_seconds: int
+    text_characters: int
+    include_entries: int
+    point_characters: int
+    model_characters: int
+    numbers: int
+    numbers_as_text: int
+    vector_components: int
+    matrix_components: int
+    d_model: int
+    n_heads: int
+    n_layers: int
+    d_mlp: int
+    n_ctx: int
+    parameters: int
+    seed: int
+    eps: float
+    top_k: int
+    runs_at_once: int
+    runs_waiting: int
+    retry_seconds: int
+
+
+def in_force(settings: Settings) -> LimitsInForce:
+    return LimitsInForce(
+        body_bytes=BODY_BYTES,
+        body_seconds=BODY_SECONDS,
+        text_characters=TEXT_CHARACTERS,
+        include_entries=INCLUDE_ENTRIES,
+        point_characters=POINT_CHARACTERS,
+        model_characters=MODEL_CHARACTERS,
+        numbers=of_the_model.MAX_NUMBERS,
+        numbers_as_text=of_the_model.MAX_NUMBERS_AS_TEXT,
+        vector_components=VECTOR_COMPONENTS,
+        matrix_components=MATRIX_COMPONENTS,
+        d_model=of_the_model.MAX_D_MODEL,
+        n_heads=of_the_model.MAX_HEADS,
+        n_layers=of_the_model.MAX_LAYERS,
+        d_mlp=of_the_model.MAX_D_MLP,
+        n_ctx=of_the_model.MAX_N_CTX,
+        parameters=of_the_model.MAX_PARAMETERS,
+        seed=of_the_model.MAX_SEED,
+        eps=of_the_model.MAX_EPS,
+        top_k=of_the_model.TOP_K,
+        runs_at_once=settings.workers,
+        runs_waiting=settings.queue,
+        retry_seconds=RETRY_SECONDS,
+    )

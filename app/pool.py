@@ -15,6 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from app.errors import Refusal
 from app.settings import Settings
+from model.memory import keep_freed_memory
 
 Result = TypeVar("Result")
 
@@ -25,7 +26,7 @@ class ComputePool:
     def __init__(self, settings: Settings) -> None:
         # Set before any worker starts, and never by load: sums in another order have other last bits.
         torch.set_num_threads(settings.threads_per_run)
-        self.workers = settings.workers
+        keep_freed_memory()
         self.places = settings.workers + settings.queue
         self._taken = 0
         self._lock = threading.Lock()

@@ -47,7 +47,7 @@ def problem_fields(
     if kind == "literal_error":
         return "not_one_of", field, {"allowed": _allowed(context["expected"])}
     if kind in ("string_too_long", "string_too_short"):
-        code = "text_too_long" if kind == "string_too_long" else "text_too_short"
+        code = "too_many_characters" if kind == "string_too_long" else "too_few_characters"
         limit = context.get("max_length", context.get("min_length"))
         length = len(given) if isinstance(given, str) else 0
         return code, field, {"limit": limit, "length": length}

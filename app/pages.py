@@ -1,0 +1,179 @@
+"""The HTML pages and the error page: templates and what they are given; must not know how a run is made."""
+
+import hashlib
+import html
+import json
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from fastapi import APIRouter, Request
+from jinja2 import Environment, FileSystemLoader
+from latex2mathml.converter import convert
+from markupsafe import Markup
+from starlette.responses import Response
+from starlette.types import Scope
+
+from app import assets, i18n, negotiation, openapi, reference, traces
+from app.assets import Asset
+from app.errors import Refusal
+from app.places import IS_CHECKOUT, STATIC, TEMPLATES
+from app.schemas import TraceBody
+from app.services import Shared
+
+EXAMPLE = TraceBody(text="吾輩は猫である。The cat sat on the mat.")
+"""Both readers find words of theirs in it, characters of several sizes included."""
+
+STATIC_FILES = assets.Folder(STATIC)
+_TEMPLATE_FILES = assets.Folder(TEMPLATES)
+
+router = APIRouter(include_in_schema=False)
+
+_environment = Environment(
+    loader=FileSystemLoader(TEMPLATES), autoescape=True, auto_reload=IS_CHECKOUT
+)
+
+
+class PageStore:
+    """Pages as rendered, kept until a file changes, and the one run that all of them carry."""
+
+    def __init__(self) -> None:
+        self._example: bytes | None = None
+        self._pages: dict[tuple[str, str], tuple[str, Asset]] = {}
+
+    async def example(self, shared: Shared) -> bytes:
+        """The default example's reply, from the same code as `POST /trace`, computed once."""
+        if self._example is None:
+            self._example = await shared.pool.run(lambda: traces.to_json(shared.registry, EXAMPLE))
+        return self._example
+
+    def page(self, template: str, lang: str, context: Mapping[str, Any]) -> Asset:
+        version = _version(lang)
+        known = self._pages.get((template, lang))
+        if known is None or known[0] != version:
+            page = Asset(render(template, lang, context).encode(), ".html")
+            known = self._pages[template, lang] = (version, page)
+        return known[1]
+
+
+def _version(lang: str) -> str:
+    """Changes when a file that a page is made of does."""
+    words = hashlib.sha256(repr(i18n.catalogue(lang)).encode()).hexdigest()
+    return STATIC_FILES.version() + _TEMPLATE_FILES.version() + words
+
+
+def render(template: str, lang: str, context: Mapping[str, Any]) -> str:
+    """A template with what every page is given: language, sentences, addresses, formulas."""
+    version = STATIC_FILES.version()
+    return _environment.get_template(template).render(
+        lang=lang,
+        t=partial(i18n.t, lang),
+        static=lambda path: f"/static/v-{version}/{path}",
+        plotly=f"/plotly.min.js?v={assets.plotly_version()}",
+        formula=lambda latex, display="inline": Markup(convert(latex, display=display)),
+        catalogue=data_block(json.dumps(page_sentences(lang), ensure_ascii=False)),
+        **context,
+    )
+
+
+def page_sentences(lang: str) -> dict[str, str]:
+    """The sentences that scripts may need; those of the API reference and the command stay here."""
+    return {
+        key: sentence
+        for key, sentence in i18n.catalogue(lang).items()
+        if not key.startswith(("api.", "cli."))
+    }
+
+
+def data_block(text: str) -> Markup:
+    """JSON that may stand in a script element: nothing in it can end the element or open another."""
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return Markup(text)
+
+
+async def _page(request: Request, shared: Shared, template: str, example: bool) -> Response:
+    lang = negotiation.language(request.scope)
+    store: PageStore = request.app.state.pages
+    context: dict[str, Any] = {"active": request.url.path}
+    if example:
+        context["example"] = data_block((await store.example(shared)).decode())
+    page = store.page(template, lang, context)
+    return page.reply(
+        request, assets.ASK_AGAIN, **{"Content-Language": lang, "Vary": "Accept-Encoding, Accept-Language"}
+    )
+
+
+@router.get("/")
+async def explorer(request: Request, shared: Shared) -> Response:
+    return await _page(request, shared, "index.html", example=True)
+
+
+@router.get("/add-norm")
+async def bench(request: Request, shared: Shared) -> Response:
+    return await _page(request, shared, "add_norm.html", example=False)
+
+
+@router.get("/docs")
+async def docs(request: Request) -> Response:
+    lang = negotiation.language(request.scope)
+    store: PageStore = request.app.state.pages
+    context = {"active": "/docs", "reference": reference.of(openapi.document(request.app, lang))}
+    page = store.page("docs.html", lang, context)
+    return page.reply(
+        request, assets.ASK_AGAIN, **{"Content-Language": lang, "Vary": "Accept-Encoding, Accept-Language"}
+    )
+
+
+@router.get("/openapi.json")
+async def openapi_file(request: Request) -> Response:
+    lang = negotiation.language(request.scope)
+    document = json.dumps(openapi.document(request.app, lang), ensure_ascii=False)
+    return Asset(document.encode(), ".json").reply(
+        request, assets.ASK_AGAIN, **{"Content-Language": lang, "Vary": "Accept-Encoding, Accept-Language"}
+    )
+
+
+@router.get("/locales/{lang}.json")
+async def locale(lang: str, request: Request) -> Response:
+    if lang not in i18n.LANGUAGES:
+        raise Refusal("not_found")
+    sentences = json.dumps(page_sentences(lang), ensure_ascii=False)
+    return Asset(sentences.encode(), ".json").reply(request, assets.ASK_AGAIN)
+
+
+@router.get("/plotly.min.js")
+async def plotly_script(request: Request) -> Response:
+    asset = await assets.plotly()
+    is_versioned = request.query_params.get("v") == assets.plotly_version()
+    return asset.reply(request, assets.FOREVER if is_versioned else assets.ASK_AGAIN)
+
+
+@router.get("/static/{path:path}")
+async def static_file(path: str, request: Request) -> Response:
+    version, _, rest = path.partition("/")
+    is_versioned = version.startswith("v-")
+    asset = STATIC_FILES.get(rest if is_versioned else path)
+    if asset is None:
+        raise Refusal("not_found")
+    is_current = is_versioned and version == f"v-{STATIC_FILES.version()}"
+    return asset.reply(request, assets.FOREVER if is_current else assets.ASK_AGAIN)
+
+
+def error_page(scope: Scope, lang: str, status: int, error: Mapping[str, Any]) -> str:
+    """The page of a refusal; a plain one where the template itself is at fault."""
+    context = {
+        "active": None,
+        "status": status,
+        "title": i18n.t(lang, f"error.status.{status}"),
+        "message": error["message"],
+        "code": error["code"],
+    }
+    try:
+        return render("error.html", lang, context)
+    except Exception:  # noqa: BLE001 - a broken template must not hide the error it should show
+        title, message = html.escape(context["title"]), html.escape(error["message"])
+        return (
+            f'<!doctype html><html lang="{lang}"><meta charset="utf-8"><title>{title}</title>'
+            f"<h1>{status} {title}</h1><p>{message}</p></html>"
+        )
