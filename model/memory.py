@@ -1,4 +1,4 @@
-"""How the process keeps freed memory, since a recorded run frees much at once; must not know runs."""
+"""How the process keeps freed memory, as recorded runs free much at once; must not know runs."""
 
 import contextlib
 import ctypes

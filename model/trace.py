@@ -172,8 +172,7 @@ def is_summarised(point: str, norm: Norm) -> bool:
     return (
         is_state(point, norm)
         or point in ("embed", "pos_embed", "embed_sum", "logits")
-        or last in ("attn_out", "mlp_out", "pattern", "mean", "var", "scale")
-        or (last == "out" and ".ln" in point)
+        or last in ("attn_out", "mlp_out", "pattern", "mean", "var", "scale", "out")
     )
 
 
