@@ -16,3 +16,72 @@
  *   signal  aborted as soon as another card takes the place
  */
 
+import { $, $$, el, put } from '../dom.js';
+import { lang, rich, t, term } from '../i18n.js';
+import { DEPTHS } from '../state.js';
+import { render } from './cards/index.js';
+import { describe } from './tokens.js';
+
+export function createCard({ set, append, explainError }) {
+  const body = $('#card-body');
+  const tabs = $$('[role="tab"]', $('#depths'));
+  let controller = null;
+
+  $('#depths').addEventListener('click', (event) => {
+    const tab = event.target.closest('[role="tab"]');
+    if (tab) set({ depth: tab.dataset.depth });
+  });
+  $('#depths').addEventListener('keydown', (event) => {
+    const moves = { ArrowLeft: -1, ArrowRight: 1 };
+    if (!(event.key in moves)) return;
+    event.preventDefault();
+    const at = tabs.indexOf(document.activeElement);
+    const next = tabs[(at + moves[event.key] + tabs.length) % tabs.length];
+    set({ depth: next.dataset.depth });
+    next.focus();
+  });
+  // Parts of a card may also say what was chosen by an event.
+  body.addEventListener('set-state', (event) => set(event.detail));
+
+  function head({ trace, frame, state }) {
+    const token = trace.tokens[state.position];
+    const outside = frame.layer === null;
+    put($('#where'),
+      el('span', { class: 'place' }, outside ? t(`where.${frame.slot}`) : t('where.block', { block: frame.layer })),
+      el('span', { class: 'place' }, describe(token)),
+      el('span', { class: 'place' }, term(trace.model.norm === 'pre' ? 'pre_ln' : 'post_ln', trace.model.norm === 'pre' ? 'Pre-LN' : 'Post-LN')));
+    put($('#card-title'), t(frame.title));
+    $('#card').dataset.kind = frame.kind;
+    for (const tab of tabs) {
+      const here = tab.dataset.depth === state.depth;
+      tab.setAttribute('aria-selected', String(here));
+      tab.tabIndex = here ? 0 : -1;
+      if (here) body.setAttribute('aria-labelledby', tab.id);
+    }
+  }
+
+  async function update(view) {
+    controller?.abort();
+    const mine = new AbortController();
+    controller = mine;
+    head(view);
+    body.setAttribute('aria-busy', 'true');
+    view.tensors.forget();
+    try {
+      await render(body, {
+        trace: view.trace, frame: view.frame, state: view.state, set, append,
+        load: view.tensors.load, t, rich, term, lang: lang(), signal: mine.signal,
+      });
+    } catch (error) {
+      if (mine.signal.aborted || error.name === 'AbortError') return;
+      if (error.name !== 'ApiError') throw error;
+      put(body, el('div', { class: 'failed', role: 'alert' },
+        el('p', {}, explainError(error)),
+        el('button', { type: 'button', class: 'button', onclick: () => update(view) }, t('card.retry'))));
+    } finally {
+      if (controller === mine) body.removeAttribute('aria-busy');
+    }
+  }
+
+  return { update, depths: DEPTHS };
+}

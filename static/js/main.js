@@ -1,0 +1,408 @@
+/**
+ * The explorer: keeps state, run and views together. State changes; a run follows where text, model or
+ * placement changed; the views follow. Makes no number and writes no sentence of its own.
+ */
+
+import { ApiError, get, newestOnly, post, tensorStore } from './api.js';
+import { $, copyText, dataBlock, el, put } from './dom.js';
+import { findFrame, framesOf, neighbourBox } from './frames.js';
+import { has, lang, onLanguageChange, t } from './i18n.js';
+import { showKeys, startKeys } from './keys.js';
+import { announce } from './live.js';
+import { createStore, formatFragment, parseFragment } from './state.js';
+import { createCard } from './views/card.js';
+import { createRiver, renderBlocks } from './views/river.js';
+import { asCurl, asPython, requestOf } from './views/share.js';
+import { createStepper } from './views/stepper.js';
+import { createTextbox, remember } from './views/textbox.js';
+import { createModelSelect, createToggle, PRESETS } from './views/toggle.js';
+import { createTokens, describe } from './views/tokens.js';
+import { failedChecks, renderTrust } from './views/trust.js';
+
+const VERIFY_AFTER_MS = 900;
+const RETRY_MS = 2000;
+const KEPT_RUNS = 6;
+const RUN_STATE = ['text', 'model', 'norm', 'size'];
+
+const example = dataBlock('example-trace');
+const store = createStore({
+  text: example.request.text,
+  model: example.model.id,
+  norm: example.model.norm,
+  ...parseFragment(location.hash),
+});
+
+let run = null; // {trace, frames, tensors, verified}
+let models = [example.model];
+let problem = null; // what stands beside the text box
+let verifyTimer = null;
+let retryTimer = null;
+const runs = new Map();
+const runner = newestOnly();
+
+// --- From state to a run ------------------------------------------------------------------------
+
+function requestFor(state) {
+  const body = { text: state.text, model: state.model, norm: state.norm };
+  if (state.size && PRESETS[state.size]) body.config = PRESETS[state.size];
+  return body;
+}
+
+function makeRun(trace) {
+  return { trace, frames: framesOf(trace), tensors: tensorStore(trace, lang), verified: trace.not_checked.length === 0 };
+}
+
+function keep(key, made) {
+  runs.delete(key);
+  runs.set(key, made);
+  if (runs.size > KEPT_RUNS) runs.delete(runs.keys().next().value);
+}
+
+/** What the card shows now will most likely be wanted again: it comes with the new run's summary. */
+function alsoWanted(body) {
+  const before = run?.trace.request;
+  if (!before || before.text !== body.text || before.model !== body.model || body.config) return [];
+  return [...run.tensors.asked.values()].filter((entry) => (entry.points ?? entry).startsWith('blocks.'));
+}
+
+async function refresh() {
+  const { state } = store;
+  const body = requestFor(state);
+  const key = JSON.stringify(body);
+  clearTimeout(retryTimer);
+  clearTimeout(verifyTimer);
+  if (runs.has(key)) {
+    runner.abort();
+    setBusy(false);
+    adopt(key, runs.get(key));
+    return;
+  }
+  if (!body.text.trim()) {
+    runner.abort();
+    setBusy(false);
+    showProblem(new ApiError({ code: 'empty_text', field: 'text' }, 422));
+    return;
+  }
+  setBusy(true);
+  try {
+    const trace = await runner.run((signal) => post('/trace', { ...body, include: alsoWanted(body) }, { lang: lang(), signal }));
+    setBusy(false);
+    adopt(key, makeRun(trace));
+    remember(body.text);
+  } catch (error) {
+    if (error.name === 'AbortError') return;
+    setBusy(false);
+    showProblem(error);
+  }
+}
+
+function adopt(key, made) {
+  const isNew = run !== made;
+  keep(key, made);
+  run = made;
+  problem = null;
+  showProblemNote();
+  // What was asked for as 'the model's own' is now known by name, and that is the same run.
+  const named = { model: run.trace.model.id, norm: run.trace.model.norm };
+  keep(JSON.stringify(requestFor({ ...store.state, ...named })), made);
+  store.set(named);
+  draw();
+  if (isNew) announce(t('live.traced', { tokens: run.trace.tokens.length, norm: run.trace.model.norm === 'pre' ? 'Pre-LN' : 'Post-LN' }));
+  if (!run.verified) verifyTimer = setTimeout(whenIdle(verify), VERIFY_AFTER_MS);
+}
+
+const whenIdle = (task) => () => ('requestIdleCallback' in window ? requestIdleCallback(task) : setTimeout(task, 0));
+
+async function verify() {
+  const mine = run;
+  try {
+    const reply = await post('/trace', { ...mine.trace.request, include: [], verify: true }, { lang: lang() });
+    Object.assign(mine.trace, { checks: reply.checks, not_checked: reply.not_checked });
+    mine.verified = true;
+    if (run === mine) drawTrust();
+  } catch (error) {
+    // Verification is a second look: a busy or lost server shows itself at the next real request.
+    if (!(error instanceof ApiError)) throw error;
+  }
+}
+
+// --- Problems -----------------------------------------------------------------------------------
+
+const inWords = (value) => {
+  if (Array.isArray(value)) return value.map(inWords).join(', ');
+  if (typeof value === 'number') return value.toLocaleString('en-US');
+  return has(`word.${value}`) ? t(`word.${value}`) : String(value);
+};
+
+const paramsInWords = (params) => Object.fromEntries(Object.entries(params ?? {}).map(([name, value]) => [name, inWords(value)]));
+
+function explainError(error) {
+  const key = `error.${error.code}`;
+  if (!has(key)) return error.message || t('error.unexpected_answer', { status: error.status });
+  return t(key, paramsInWords(error.params));
+}
+
+function showProblem(error) {
+  if (!(error instanceof ApiError)) throw error;
+  problem = error;
+  showProblemNote();
+  if (error.code === 'offline' || error.status === 429 || error.status === 503) retryTimer = setTimeout(recover, RETRY_MS);
+}
+
+async function recover() {
+  try {
+    await get('/health', { lang: lang() });
+    refresh();
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    retryTimer = setTimeout(recover, RETRY_MS);
+  }
+}
+
+function showProblemNote() {
+  const note = $('#text-error');
+  note.hidden = !problem;
+  note.dataset.code = problem?.code ?? '';
+  put(note, problem ? explainError(problem) : '');
+  $('#text').setAttribute('aria-invalid', String(problem?.field === 'text'));
+  document.body.classList.toggle('is-stale', Boolean(problem));
+}
+
+function setBusy(busy) {
+  $('#busy').hidden = !busy;
+  $('#card').toggleAttribute('data-busy', busy);
+}
+
+// --- Drawing ------------------------------------------------------------------------------------
+
+const clamp = (value, size) => Math.min(size - 1, Math.max(0, value ?? size - 1));
+
+/** The state as this run can show it: layer, head and position in range. */
+function shown() {
+  const { state } = store;
+  const { model, tokens } = run.trace;
+  return {
+    ...state,
+    layer: clamp(state.layer, model.n_layers),
+    head: clamp(state.head, model.n_heads),
+    position: clamp(state.position, tokens.length),
+  };
+}
+
+const currentFrame = (state) => findFrame(run.frames, state.layer, state.step);
+
+const set = (patch) => store.set(patch);
+const goTo = (frame) => set({ layer: frame.block, step: frame.key });
+
+const textbox = createTextbox((text) => set({ text }));
+const tokens = createTokens($('#tokens'), (position) => set({ position }));
+const toggle = createToggle($('#toggle'), (norm) => set({ norm }));
+const modelSelect = createModelSelect($('#model'), (choice) => set(choice));
+const stepper = createStepper(goTo);
+const river = createRiver($('#river-picture'), {
+  choosePosition: (position) => set({ position }),
+  choose(slot) {
+    const { layer } = shown();
+    const frame = run.frames.find((one) => one.slot === slot && one.block === layer);
+    if (frame) goTo(frame);
+  },
+});
+const card = createCard({
+  set,
+  explainError,
+  append(piece) {
+    const text = store.state.text + piece;
+    textbox.show(text);
+    set({ text, position: null });
+  },
+});
+
+function drawRiver(state, frame) {
+  const { trace } = run;
+  river.update({ trace, block: state.layer, position: state.position, frame });
+  renderBlocks($('#blocks'), {
+    layers: trace.model.n_layers, block: state.layer,
+    choose: (layer) => set({ layer }),
+  });
+  put($('#river-note'), t(`river.note.${trace.model.norm}`));
+}
+
+function drawNotices() {
+  const { model, flags } = run.trace;
+  const notes = [];
+  if (model.norm_is_trained === false) notes.push(el('p', { class: 'notice is-loud' }, t('notice.other_wiring')));
+  const said = model.notes.map((note) => (has(`note.${note.code}`) ? t(`note.${note.code}`, paramsInWords(note.params)) : note.code));
+  if (said.length) notes.push(el('p', { class: 'notice' }, said.join(' ')));
+  for (const flag of flags.filter((one) => one.point === null)) notes.push(el('p', { class: 'notice is-loud' }, flagWords(flag)));
+  put($('#notices'), notes);
+}
+
+const flagWords = (flag) => (has(`flag.${flag.code}`)
+  ? t(`flag.${flag.code}`, { ...paramsInWords(flag.params), point: flag.point, count: inWords(flag.count) })
+  : `${flag.code} ${flag.point ?? ''} ${flag.count}`);
+
+function drawTrust() {
+  const { trace, verified } = run;
+  const frame = currentFrame(shown());
+  renderTrust($('#trust'), { checks: trace.checks, notChecked: trace.not_checked, frame, verified });
+  const points = new Set(frame.steps.flatMap((step) => [step.output, ...step.inputs]));
+  const here = trace.flags.filter((flag) => flag.point !== null && (points.has(flag.point) || (frame.layer !== null && flag.point.startsWith(`${frame.prefix}${frame.slot}.`))));
+  put($('#card-flags'), failedChecks(trace.checks), here.map((flag) => el('p', { class: 'notice is-loud' }, flagWords(flag))));
+}
+
+function draw({ force = false } = {}) {
+  if (!run) return;
+  const state = shown();
+  const frame = currentFrame(state);
+  toggle.update(store.state.norm);
+  modelSelect.update(models, state);
+  tokens.update(run.trace.tokens, state.position, force);
+  drawNotices();
+  drawRiver(state, frame);
+  stepper.update(run.frames, frame);
+  drawTrust();
+  card.update({ trace: run.trace, frame, state, tensors: run.tensors });
+}
+
+// --- State and address --------------------------------------------------------------------------
+
+let writeTimer = null;
+
+function writeAddress() {
+  clearTimeout(writeTimer);
+  const state = run ? { ...store.state, step: currentFrame(shown()).key, layer: shown().layer } : store.state;
+  history.replaceState(history.state, '', `${location.pathname}${location.search}#${formatFragment(state)}`);
+}
+
+store.listen((state, changed) => {
+  clearTimeout(writeTimer);
+  writeTimer = setTimeout(writeAddress, 150);
+  if (RUN_STATE.some((name) => changed.has(name))) {
+    toggle.update(state.norm);
+    // After an answer the names it filled in change too: then the run is there already.
+    if (!run || !isCurrent(state)) refresh();
+    return;
+  }
+  if (!run) return;
+  draw();
+  const frame = currentFrame(shown());
+  if (changed.has('step') || changed.has('layer')) announce(`${t('where.block_short', { block: shown().layer })} ${t(frame.name)}: ${t(frame.title)}`);
+  else if (changed.has('position')) announce(describe(run.trace.tokens[shown().position]));
+  else if (changed.has('head')) announce(t('live.head', { head: shown().head }));
+  else if (changed.has('depth')) announce(t(`depth.${state.depth}`));
+  if (changed.has('depth')) rememberDepth(state.depth);
+});
+
+const isCurrent = (state) => runs.get(JSON.stringify(requestFor(state))) === run;
+
+addEventListener('hashchange', () => {
+  const found = parseFragment(location.hash);
+  if (found.text !== undefined) textbox.show(found.text);
+  set(found);
+});
+
+function rememberDepth(depth) {
+  try {
+    localStorage.setItem('depth', depth);
+  } catch {
+    // Then it lasts as long as the page.
+  }
+}
+
+function rememberedDepth() {
+  try {
+    return parseFragment(`depth=${localStorage.getItem('depth')}`);
+  } catch {
+    return {};
+  }
+}
+
+// --- Copying, keys, language ----------------------------------------------------------------------
+
+let toastTimer = null;
+
+function toast(message) {
+  const box = $('#toast');
+  box.hidden = false;
+  put(box, message);
+  clearTimeout(toastTimer);
+  toastTimer = setTimeout(() => { box.hidden = true; }, 2200);
+}
+
+async function copy(text, done) {
+  $('#copy-menu').hidePopover();
+  toast(t((await copyText(text)) ? done : 'copy.failed'));
+}
+
+function link() {
+  writeAddress();
+  return location.href;
+}
+
+const request = () => requestOf(run.trace, [...run.tensors.asked.values()]);
+$('#copy-link').addEventListener('click', () => copy(link(), 'copy.link.done'));
+$('#copy-curl').addEventListener('click', () => copy(asCurl(location.origin, request()), 'copy.curl.done'));
+$('#copy-python').addEventListener('click', () => copy(asPython(location.origin, request()), 'copy.python.done'));
+$('#copy-menu').addEventListener('toggle', (event) => {
+  if (event.newState !== 'open') return;
+  const at = $('[popovertarget="copy-menu"]').getBoundingClientRect();
+  $('#copy-menu').style.top = `${at.bottom + 6}px`;
+  $('#copy-menu').style.left = `${Math.max(12, Math.min(at.left, innerWidth - $('#copy-menu').offsetWidth - 12))}px`;
+});
+$('#keys-open').addEventListener('click', showKeys);
+
+function moveBox(offset) {
+  const frame = neighbourBox(run.frames, currentFrame(shown()), offset);
+  if (frame) goTo(frame);
+}
+
+const within = (value, size) => Math.min(size - 1, Math.max(0, value));
+const movePosition = (offset) => set({ position: within(shown().position + offset, run.trace.tokens.length) });
+const moveBlock = (offset) => set({ layer: within(shown().layer + offset, run.trace.model.n_layers) });
+const moveHead = (offset) => set({ head: within(shown().head + offset, run.trace.model.n_heads) });
+
+startKeys({
+  next: () => stepper.move(1),
+  previous: () => stepper.move(-1),
+  next_box: () => moveBox(1),
+  previous_box: () => moveBox(-1),
+  play: () => stepper.toggle(),
+  flip: () => set({ norm: store.state.norm === 'pre' ? 'post' : 'pre' }),
+  next_token: () => movePosition(1),
+  previous_token: () => movePosition(-1),
+  next_block: () => moveBlock(1),
+  previous_block: () => moveBlock(-1),
+  next_head: () => moveHead(1),
+  previous_head: () => moveHead(-1),
+  depth: (event) => set({ depth: card.depths[Number(event.key) - 1] }),
+  text: () => textbox.focus(),
+  copy_link: () => copy(link(), 'copy.link.done'),
+  help: showKeys,
+});
+
+onLanguageChange(() => {
+  showProblemNote();
+  draw({ force: true });
+});
+new MutationObserver(() => draw()).observe(document.documentElement, { attributeFilter: ['data-theme'] });
+
+async function loadModels() {
+  try {
+    models = (await get('/models', { lang: lang() })).models;
+    if (run) modelSelect.update(models, shown());
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+  }
+}
+
+// --- Start ----------------------------------------------------------------------------------------
+
+if (!parseFragment(location.hash).depth) set(rememberedDepth());
+textbox.show(store.state.text);
+// The page brought the example's run along: no request is needed before the first numbers.
+keep(JSON.stringify(requestFor({ ...store.state, text: example.request.text, model: example.model.id, norm: example.model.norm, size: null })), makeRun(example));
+modelSelect.update(models, store.state);
+toggle.update(store.state.norm);
+put($('#card-title'), t('live.loading'));
+refresh();
+whenIdle(loadModels)();

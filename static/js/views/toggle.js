@@ -1,0 +1,40 @@
+/** The placement, Post-LN or Pre-LN, and the choice of the model. Knows no run. */
+
+import { $$, el, put } from '../dom.js';
+import { has, t } from '../i18n.js';
+
+export function createToggle(root, choose) {
+  root.addEventListener('change', (event) => choose(event.target.value));
+  return {
+    update(norm) {
+      for (const input of $$('input', root)) input.checked = input.value === norm;
+    },
+  };
+}
+
+/** The paper's own sizes, as a preset of the random model. */
+export const PRESETS = { paper: { d_model: 512, n_heads: 8, d_mlp: 2048, n_layers: 6 } };
+
+function options(models) {
+  return models.flatMap((model) => {
+    const name = has(`model.${model.id}.name`) ? t(`model.${model.id}.name`) : model.id;
+    const plain = { value: model.id, name };
+    if (model.kind !== 'random') return [plain];
+    return [plain, { value: `${model.id}:paper`, name: t('model.size.paper', { name }) }];
+  });
+}
+
+export function createModelSelect(select, choose) {
+  select.addEventListener('change', () => {
+    const [model, size = null] = select.value.split(':');
+    choose({ model, size });
+  });
+  return {
+    update(models, { model, size }) {
+      const value = size ? `${model}:${size}` : model;
+      const wanted = options(models);
+      put(select, wanted.map((one) => el('option', { value: one.value }, one.name)));
+      select.value = value;
+    },
+  };
+}
