@@ -24,6 +24,14 @@ MORE: dict[str, tuple[int, ...]] = {"trace": (404,)}
 
 BODIES = {"trace": schemas.TraceBody, "add_norm": schemas.AddNormBody}
 
+SAME_FIELDS = {
+    "ConfigReply": "ConfigBody",
+    "IncludeReply": "IncludeBody",
+    "ModelAsRunReply": "ModelReply",
+    "TraceRequestReply": "TraceBody",
+}
+"""Schemas whose fields mean what another's of the same name do."""
+
 _ERROR = "#/components/schemas/ErrorReply"
 
 
@@ -114,4 +122,5 @@ def _describe(name: str, schema: dict[str, Any], sentences: dict[str, str]) -> N
     schema["description"] = sentences.get(f"api.{name}", "")
     for field, of_field in schema.get("properties", {}).items():
         of_field.pop("title", None)
-        of_field["description"] = sentences.get(f"api.{name}.{field}", "")
+        otherwise = sentences.get(f"api.{SAME_FIELDS.get(name)}.{field}", "")
+        of_field["description"] = sentences.get(f"api.{name}.{field}", otherwise)

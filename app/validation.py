@@ -20,12 +20,7 @@ _TYPES = {
     "union_tag_not_found": "string_or_object",
 }
 
-_BOUNDS = {
-    "greater_than": ("gt", "too_small_strictly"),
-    "greater_than_equal": ("ge", "too_small"),
-    "less_than": ("lt", "too_large_strictly"),
-    "less_than_equal": ("le", "too_large"),
-}
+_BOUNDS = {"greater_than_equal": ("ge", "too_small"), "less_than_equal": ("le", "too_large")}
 
 
 def problem_fields(
