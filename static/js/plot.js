@@ -8,6 +8,7 @@
  */
 
 import { currentTheme, onThemeChange } from './colour.js';
+import { escapeLabel } from './figures/axes.js';
 
 const SOURCE = '/plotly.min.js';
 // Japanese faces are named before the generic one: exported pictures use the same list.
@@ -24,7 +25,8 @@ export function ready() {
       resolve(window.Plotly);
       return;
     }
-    const present = document.querySelector(`script[src*="plotly.min.js"]`);
+    // A script of the page that is still on its way; one that failed before is not waited for.
+    const present = document.readyState === 'complete' ? null : document.querySelector(`script[src*="plotly.min.js"]`);
     const script = present ?? document.createElement('script');
     script.addEventListener('load', () => resolve(window.Plotly), { once: true });
     script.addEventListener('error', () => {
@@ -40,10 +42,6 @@ export function ready() {
   });
   return library;
 }
-
-/** Text for a label: the library reads labels as a small HTML, so markup must be spelled as entities. */
-export const escapeLabel = (text) =>
-  String(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
 const property = (name, otherwise) =>
   getComputedStyle(document.documentElement).getPropertyValue(name).trim() || otherwise;
@@ -63,7 +61,7 @@ export function look() {
     attn: property('--attn', dark ? '#ff9e54' : '#b34a00'),
     mlp: property('--mlp', dark ? '#2fd3a5' : '#007a59'),
     norm: property('--norm', dark ? '#e79ac8' : '#9a3f7c'),
-    weights: property('--weights', dark ? '#f0b429' : '#8a6100'),
+    weight: property('--weight', dark ? '#f0b429' : '#8a6100'),
   };
 }
 

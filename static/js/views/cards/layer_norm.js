@@ -1,0 +1,160 @@
+/** The card of a LayerNorm: mean, variance, normalise, gamma and beta, and every position's statistics. */
+
+import { el } from '../../dom.js';
+import { distributions } from '../../figures/distributions.js';
+import { positions } from '../../figures/positions.js';
+import { compact, decimalsFor, exactly, fixed, percent } from '../../format.js';
+import { formula, fraction, group, id, inline, operator, root, row, sub, sum, sup, term } from '../../mathml.js';
+import { facts, figure, following, formulaBox, vectorTable } from './parts.js';
+import { normNamed } from './run.js';
+
+// A mean of 1e-9 is rounding, not a figure: it is written 0.0000.
+const nearZero = (value) => (Math.abs(value) < 1e-6 ? fixed(value, 4) : compact(value));
+
+const STAGES = ['mean', 'var', 'normalize', 'affine'];
+
+/** The four stages with this token's figures; the one that the frame is about stands out. */
+function ladder(view, one) {
+  const { t } = view;
+  const share = one.eps / (one.var + one.eps);
+  const rows = {
+    mean: [t('card.ln.mean'), [inline(id('μ'), operator(exactly(one.mean, compact(one.mean))), term(compact(one.mean)))]],
+    var: [t('card.ln.variance'), [
+      inline(sup(id('σ'), '2'), operator(exactly(one.var, compact(one.var))), term(compact(one.var))),
+      el('span', { class: 'card-note' }, t('card.ln.eps_share', { eps: compact(one.eps), share: percent(share, share < 0.0001 ? 5 : 3) })),
+    ]],
+    normalize: [t('card.ln.normalize'), [
+      inline(fraction(row(id('x'), operator('−'), id('μ')), root(sup(id('σ'), '2'), operator('+'), id('ε')))),
+      el('span', { class: 'card-note' }, t('card.ln.divisor', { scale: compact(one.scale) })),
+    ]],
+    affine: [t('card.ln.affine'), [
+      inline(id('γ'), operator('·'), id('n'), operator('+'), id('β')),
+      el('span', { class: 'card-note' }, t('card.ln.leaves', { mean: nearZero(one.outMean), var: compact(one.outVar) })),
+    ]],
+  };
+  return el('ol', { class: 'card-ladder' }, STAGES.map((part) => el('li', {
+    class: part === view.frame.part ? 'is-now' : null, 'aria-current': part === view.frame.part ? 'step' : null,
+  }, el('b', {}, rows[part][0]), el('span', { class: 'card-ladder-value num' }, rows[part][1]))));
+}
+
+function spread(view, one, { x, normalized, out }) {
+  const { t, frame, pos, label, trace } = view;
+  const shown = Math.min(3, Math.max(1, STAGES.indexOf(frame.part)));
+  const stages = [
+    { title: t('card.ln.before'), values: x, mean: one.mean, deviation: Math.sqrt(one.var), colour: 'stream' },
+    // Mean 0 and this variance follow from the two figures above; the run reports no others for it.
+    { title: t('card.ln.normalized'), values: normalized, mean: 0, deviation: Math.sqrt(one.var / (one.var + one.eps)), colour: 'norm' },
+    { title: t('card.ln.after'), values: out, mean: one.outMean, deviation: Math.sqrt(one.outVar), colour: 'norm' },
+  ].slice(0, shown);
+  if (frame.part === 'mean') Object.assign(stages[0], { deviation: null, binned: stages[0].deviation });
+  return figure({
+    name: t('card.ln.spread', { pos, token: label, count: trace.model.d_model }), t, file: `${frame.step.name}-${pos}`,
+    caption: t(frame.part === 'mean' ? 'card.ln.spread_mean' : `card.ln.spread_caption_${shown}`),
+    build: distributions({ stages, words: { components: t('card.ln.components') } }),
+    height: 176,
+    data: vectorData(t, stages.map(({ title, values }) => [title, values])),
+  });
+}
+
+function vectorData(t, columns) {
+  const decimals = decimalsFor(columns.flatMap(([, values]) => values));
+  const rows = (write) => columns[0][1].map((_, i) => [i, ...columns.map(([, values]) => write(values[i]))]);
+  return {
+    columns: [t('card.component_head'), ...columns.map(([name]) => name)],
+    rows: rows((value) => fixed(value, decimals)),
+    exact: rows((value) => value),
+  };
+}
+
+function everyPosition(view, norm, scales) {
+  const { t, frame, pos, labels } = view;
+  const leaving = frame.part === 'affine';
+  const means = leaving ? norm.out_mean : norm.mean;
+  const variances = leaving ? norm.out_var : norm.var;
+  const name = t(leaving ? 'card.ln.positions_after' : 'card.ln.positions', { count: labels.length });
+  const columns = [t('card.position_head'), t('card.token_head'), t('card.ln.mean'), t('card.ln.variance'), t('card.ln.scale'), t('card.ln.out_mean'), t('card.ln.out_var')];
+  const rows = (write) => labels.map((label, i) => [i, label, ...[norm.mean[i], norm.var[i], scales[i][0], norm.out_mean[i], norm.out_var[i]].map(write)]);
+  return figure({
+    name, t, file: `${frame.step.name}-positions`, caption: name, height: 200,
+    build: positions({
+      labels, means, deviations: variances.map((value) => (value === null ? null : Math.sqrt(value))), chosen: pos,
+      words: { value: t('card.ln.mean_and_deviation'), position: t('card.position_head'), mean: t('card.ln.mean'), deviation: t('card.ln.deviation') },
+    }),
+    data: { columns, rows: rows(nearZero), exact: rows((value) => value) },
+    onClick: (event) => view.set({ position: event.points[0].x }),
+  });
+}
+
+function formulas(view, one, { x, normalized, out }) {
+  const { t, frame, pos, label } = view;
+  const d = x.length;
+  const decimals = decimalsFor(x);
+  const [mu, sigma2, x_i] = [id('μ'), () => sup(id('σ'), '2'), () => sub(id('x'), id('i'))];
+  const first = (write) => [0, 1, 2].flatMap((i) => [write(fixed(x[i], decimals)), operator('+')]);
+  const whole = String(d);
+  const mean = compact(one.mean);
+  const lines = {
+    mean: () => [
+      [mu, operator('='), fraction('1', id('d')), sum(id('i'), x_i())],
+      [row(), operator('≈'), fraction(row(...first(term), operator('…'), operator('+'), term(fixed(x[d - 1], decimals))), whole)],
+      [row(), operator(exactly(one.mean, mean)), term(mean)],
+    ],
+    var: () => [
+      [sigma2(), operator('='), fraction('1', id('d')), sum(id('i'), sup(group(x_i(), operator('−'), mu), '2'))],
+      [row(), operator('≈'), fraction(row(...first((value) => sup(group(term(value), operator('−'), term(mean)), '2')).slice(0, 3), operator('+'), operator('…')), whole)],
+      [row(), operator(exactly(one.var, compact(one.var))), term(compact(one.var))],
+    ],
+    normalize: (i) => [
+      [sub(id('n'), id('i')), operator('='), fraction(row(x_i(), operator('−'), mu), root(sigma2(), operator('+'), id('ε')))],
+      [sub(id('n'), String(i)), operator('≈'), fraction(row(term(fixed(x[i], decimals)), operator('−'), term(mean)), root(term(compact(one.var)), operator('+'), term(compact(one.eps))))],
+      [row(), operator('≈'), fraction(row(term(fixed(x[i], decimals)), operator('−'), term(mean)), term(compact(one.scale)))],
+      [row(), operator(exactly(normalized[i], compact(normalized[i]))), term(compact(normalized[i]))],
+    ],
+    affine: (i) => [
+      [sub(id('y'), id('i')), operator('='), sub(id('γ'), id('i')), operator('·'), sub(id('n'), id('i')), operator('+'), sub(id('β'), id('i'))],
+      [sub(id('y'), String(i)), operator('='), sub(id('γ'), String(i)), operator('·'), term(compact(normalized[i])), operator('+'), sub(id('β'), String(i))],
+      [row(), operator(exactly(out[i], compact(out[i]))), term(compact(out[i]))],
+    ],
+  };
+  return [
+    el('h3', {}, t('card.with_numbers', { pos, token: label })),
+    following(view.dim ?? 0, (i) => formulaBox(formula(lines[frame.part](i)))),
+    el('p', { class: 'card-note' }, t(`card.ln.formula_${frame.part}`, { size: d, less: d - 1 })),
+  ];
+}
+
+export async function layerNorm(view) {
+  const { frame, trace, t, rich, pos, depth, label } = view;
+  const { name, inputs } = frame.step;
+  const norm = normNamed(trace, name);
+  const [x, normalized, out, scales] = await view.get(`${inputs[0]}[${pos}]`, `${name}.normalized[${pos}]`, `${name}.out[${pos}]`, `${name}.scale`);
+  const one = { eps: norm.eps, mean: norm.mean[pos], var: norm.var[pos], scale: scales[pos][0], outMean: norm.out_mean[pos], outVar: norm.out_var[pos] };
+  const untouched = out.every((value, i) => value === normalized[i]);
+  const lead = el('p', { class: 'card-lead' }, rich(`card.ln.lead.${frame.part}`, { pos, token: label, size: x.length }));
+  const notes = [
+    frame.part === 'affine' && untouched ? el('p', { class: 'card-hint' }, t(trace.model.kind === 'random' ? 'card.ln.untrained' : 'card.ln.identity')) : null,
+    one.var === 0 ? el('p', { class: 'card-hint' }, t('card.ln.flat')) : null,
+  ];
+  if (depth === 'formula') return [lead, notes, formulas(view, one, { x, normalized, out })];
+
+  const pictures = [spread(view, one, { x, normalized, out }), everyPosition(view, norm, scales)];
+  const place = el('p', { class: 'card-note' }, rich(`card.ln.place.${trace.model.norm}`));
+  if (depth === 'words') {
+    return [lead, notes, ladder(view, one), pictures, frame.part === 'mean' ? el('p', { class: 'card-note' }, rich('card.ln.batch_norm')) : place];
+  }
+  const columns = [
+    { name: 'x', values: x, role: 'stream' },
+    ...(['normalize', 'affine'].includes(frame.part) ? [{ name: t('card.ln.normalized'), values: normalized, role: 'norm' }] : []),
+    ...(frame.part === 'affine' ? [{ name: t('card.ln.after'), values: out, role: 'norm' }] : []),
+  ];
+  return [lead, notes, ladder(view, one), pictures,
+    vectorTable({ columns, chosen: view.dim ?? 0, t, name: t('card.ln.table', { pos, token: label }), onChoose: view.choose }),
+    facts([
+      { label: t('card.ln.mean'), value: compact(one.mean, 6), termId: 'mean', role: 'norm' },
+      { label: t('card.ln.variance'), value: compact(one.var, 6), termId: 'variance', role: 'norm' },
+      { label: 'ε', value: compact(one.eps), termId: 'epsilon', role: 'norm' },
+      { label: t('card.ln.scale'), value: compact(one.scale, 6), termId: 'scale', role: 'norm' },
+      { label: t('card.ln.out_mean'), value: nearZero(one.outMean), role: 'norm' },
+      { label: t('card.ln.out_var'), value: compact(one.outVar, 6), role: 'norm' },
+    ])];
+}
