@@ -3,7 +3,7 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from torch import Tensor
 
@@ -12,6 +12,8 @@ from model.config import ModelConfig, Norm
 from model.errors import ModelError
 from model.tokenizer import Tokenizer
 from model.transformer import Transformer, with_weights
+from model.twins import weights as twins
+from model.twins.recipe import twin_config
 
 
 @dataclass(frozen=True)
@@ -104,10 +106,14 @@ class Registry:
         self.tokenizer = Tokenizer.load()
         self._lock = threading.Lock()
         self._random: OrderedDict[tuple[textbook.Settings, Norm], Runnable] = OrderedDict()
+        self._twins: dict[tuple[Norm, Norm], Runnable] = {}
 
     def entries(self) -> list[ModelEntry]:
         """All models; the first is the default."""
-        return [self._textbook_entry(textbook.Settings(), "post")]
+        random = self._textbook_entry(textbook.Settings(), "post")
+        if not twins.available():
+            return [random]
+        return [self._twin_entry(twin_config("post", self.tokenizer.d_vocab)), random]
 
     def unsupported(self) -> list[Unsupported]:
         """Models that are present and cannot be run, with the reason."""
@@ -133,7 +139,10 @@ class Registry:
             return self._random_model(
                 textbook.settings_from(config or {}), norm or entry.default_norm
             )
-        raise ModelError("unknown_model", field="model", model=entry.id)
+        if config is not None:
+            raise ModelError("config_not_offered", field="config", model=entry.id)
+        wiring = norm or entry.default_norm
+        return self._twin(wiring, weights or wiring)
 
     def _entry(self, model: str | None) -> ModelEntry:
         entries = self.entries()
@@ -156,6 +165,41 @@ class Registry:
             licence="MIT",
             notes=[Note("random_weights"), Note("no_unembedding")],
         )
+
+    def _twin_entry(self, config: ModelConfig) -> ModelEntry:
+        return entry_of(
+            config,
+            id="twin",
+            kind="trained",
+            family="twin",
+            norms=["post", "pre"],
+            default_norm="post",
+            languages=["en", "ja"],
+            licence="MIT",
+            notes=[Note("decoder_only")],
+        )
+
+    def _twin(self, norm: Norm, weights: Norm) -> Runnable:
+        """The twin trained in the placement ``weights``, run in the placement ``norm``."""
+        with self._lock:
+            if (norm, weights) in self._twins:
+                return self._twins[norm, weights]
+        trained, tensors = twins.load(weights)
+        # Post never runs a final norm; Pre runs one only if its weights have one.
+        config = replace(trained, norm=norm, final_norm=trained.has_final_norm)
+        entry = self._twin_entry(config)
+        runnable = assemble(
+            entry,
+            config,
+            tensors,
+            self.tokenizer,
+            weights=weights,
+            norm_is_trained=norm == weights,
+            starts_with_token=True,
+            notes=entry.notes + _wiring_notes(trained, config),
+        )
+        with self._lock:
+            return self._twins.setdefault((norm, weights), runnable)
 
     def _random_model(self, settings: textbook.Settings, norm: Norm) -> Runnable:
         key = (settings, norm)
@@ -186,6 +230,14 @@ class Registry:
             > limits.RANDOM_MODELS_BYTES
         ):
             self._random.popitem(last=False)
+
+
+def _wiring_notes(trained: ModelConfig, config: ModelConfig) -> list[Note]:
+    """What running weights in the other wiring leaves out or lacks."""
+    if trained.norm == config.norm:
+        return []
+    final = "final_norm_not_run" if trained.has_final_norm else "final_norm_missing"
+    return [Note("other_wiring", {"norm": config.norm, "weights": trained.norm}), Note(final)]
 
 
 def assemble(
