@@ -6,7 +6,7 @@
 import { ApiError, get, newestOnly, post, tensorStore } from './api.js';
 import { $, copyText, dataBlock, el, put } from './dom.js';
 import { findFrame, framesOf, neighbourBox } from './frames.js';
-import { has, lang, onLanguageChange, t } from './i18n.js';
+import { has, lang, onLanguageChange, rich, t } from './i18n.js';
 import { showKeys, startKeys } from './keys.js';
 import { announce } from './live.js';
 import { createStore, formatFragment, parseFragment } from './state.js';
@@ -25,8 +25,11 @@ const KEPT_RUNS = 6;
 const RUN_STATE = ['text', 'model', 'norm', 'size'];
 
 const example = dataBlock('example-trace');
+// The example brings the vectors of one position along: the page starts there.
+const brought = /\[(\d+)\]$/.exec(Object.keys(example.tensors)[0] ?? '');
 const store = createStore({
   text: example.request.text,
+  position: brought ? Number(brought[1]) : null,
   model: example.model.id,
   norm: example.model.norm,
   ...parseFragment(location.hash),
@@ -224,15 +227,14 @@ function drawRiver(state, frame) {
     layers: trace.model.n_layers, block: state.layer,
     choose: (layer) => set({ layer }),
   });
-  put($('#river-note'), t(`river.note.${trace.model.norm}`));
+  const said = trace.model.notes.map((note) => (has(`note.${note.code}`) ? t(`note.${note.code}`, paramsInWords(note.params)) : note.code));
+  put($('#river-note'), el('p', {}, rich(`river.note.${trace.model.norm}`)), said.length ? el('p', {}, said.join(' ')) : null);
 }
 
 function drawNotices() {
   const { model, flags } = run.trace;
   const notes = [];
   if (model.norm_is_trained === false) notes.push(el('p', { class: 'notice is-loud' }, t('notice.other_wiring')));
-  const said = model.notes.map((note) => (has(`note.${note.code}`) ? t(`note.${note.code}`, paramsInWords(note.params)) : note.code));
-  if (said.length) notes.push(el('p', { class: 'notice' }, said.join(' ')));
   for (const flag of flags.filter((one) => one.point === null)) notes.push(el('p', { class: 'notice is-loud' }, flagWords(flag)));
   put($('#notices'), notes);
 }
@@ -339,7 +341,7 @@ function link() {
   return location.href;
 }
 
-const request = () => requestOf(run.trace, [...run.tensors.asked.values()]);
+const request = () => requestOf(requestFor(store.state), [...run.tensors.asked.values()]);
 $('#copy-link').addEventListener('click', () => copy(link(), 'copy.link.done'));
 $('#copy-curl').addEventListener('click', () => copy(asCurl(location.origin, request()), 'copy.curl.done'));
 $('#copy-python').addEventListener('click', () => copy(asPython(location.origin, request()), 'copy.python.done'));

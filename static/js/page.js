@@ -14,6 +14,8 @@ function withLanguage(address) {
 for (const link of $$('[data-lang]')) {
   link.addEventListener('click', async (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    // A page whose words the server wrote is asked for anew.
+    if ($('[data-server-language]')) return;
     event.preventDefault();
     try {
       await setLanguage(link.dataset.lang);

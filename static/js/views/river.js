@@ -7,7 +7,7 @@
  */
 
 import { el, put, reducedMotion, svg } from '../dom.js';
-import { compact } from '../format.js';
+import { compact, fixed } from '../format.js';
 import { slotOf, splitPoint } from '../frames.js';
 import { t } from '../i18n.js';
 import { betweenLayouts, layoutFlat, layoutTall } from './river_layout.js';
@@ -69,7 +69,7 @@ export function figuresOf(trace, block, position) {
     const { layer, name } = splitPoint(norm.name);
     if (layer === null || layer === block) {
       const sigma = norm.var[position] === null ? null : Math.sqrt(norm.var[position]);
-      figures[name] = `μ ${compact(norm.mean[position], 2)}  σ ${compact(sigma, 3)}`;
+      figures[name] = `μ ${short(norm.mean[position])} σ ${short(sigma)}`;
       figures[`${name}.sigma`] = `σ ${compact(sigma, 2)}`;
     }
   }
@@ -77,6 +77,9 @@ export function figuresOf(trace, block, position) {
   if (best) figures.unembed = `${best.label} ${compact(best.probability, 2)}`;
   return figures;
 }
+
+/** Two decimals where they say something, else two digits. */
+const short = (value) => (Math.abs(value) >= 0.095 || value === null ? fixed(value, 2) : compact(value, 2));
 
 const SHORT_NAMES = { ln1: 'LN ①', ln2: 'LN ②', ln_final: 'LN', attn: 'Attention', mlp: 'FFN' };
 
@@ -228,7 +231,7 @@ export function createRiver(root, { choose, choosePosition }) {
     cancelAnimationFrame(travel);
     const start = performance.now();
     const tick = (now) => {
-      const part = Math.min(1, (now - start) / TRAVEL_MS);
+      const part = Math.min(1, Math.max(0, (now - start) / TRAVEL_MS));
       const layout = part === 1 ? to : betweenLayouts(from, to, ease(part));
       place(layout, built);
       drawn.layout = layout;

@@ -17,8 +17,8 @@
  */
 
 const TALL = {
-  river: 126, branch: 268, width: 360, earlier: [36, 22, 8], later: [353],
-  tap1: 20, ln1Mouth: 52, attn: 116, add1: 176, ln1River: 222,
+  river: 126, branch: 268, width: 360, earlier: [32, 19, 6], later: [354],
+  tap1: 13, ln1Mouth: 47, attn: 116, add1: 176, ln1River: 222,
   tap2: 256, ln2Mouth: 286, mlp: 341, add2: 386, ln2River: 432, top: 458,
 };
 
@@ -46,7 +46,7 @@ function upThenSide(x, y, x2, y2, r = 12) {
 export function layoutTall(plan) {
   const g = TALL;
   const above = g.top + (plan.last ? 104 : 26);
-  const below = plan.first ? 92 : 26;
+  const below = plan.first ? 98 : 32;
   const height = above + below;
   const y = (u) => above - u;
   const paths = {};
@@ -54,7 +54,7 @@ export function layoutTall(plan) {
   const marks = {};
   const labels = {};
 
-  const bottom = plan.first ? -46 : -14;
+  const bottom = plan.first ? -52 : -20;
   const top = plan.last ? g.top + 62 : g.top + 14;
   const others = [
     ...g.earlier.slice(0, plan.earlier).map((x, i) => ({ id: `before${i}`, x, seen: true })),
@@ -84,7 +84,7 @@ export function layoutTall(plan) {
       d: line([mouths[name], y(g.ln1Mouth) - 18], [mouths[name], y(g.attn) + 32]) + headUp(mouths[name], y(g.attn) + 32),
       role: 'attn tip', o: plan.onRiver.ln1 ? 0 : 1,
     };
-    labels[name] = { x: mouths[name] + 5, y: y(g.attn) + 47, o: 1 };
+    labels[name] = { x: mouths[name] + 7, y: y(g.attn) + 46, o: 1 };
     if (name === 'q') {
       marks['tap.q'] = { x: g.river, y: y(u), role: 'tap', o: 1 };
       continue;
@@ -116,23 +116,23 @@ export function layoutTall(plan) {
     };
     const [low, high] = [y(g[add]) + 20, y(g[`${norm}River`]) - 22];
     paths[`bracket.${norm}`] = { d: line([g.river - 66, low], [g.river - 72, low], [g.river - 72, high], [g.river - 66, high]), role: 'bracket', o: river ? 1 : 0 };
-    labels[`bracket.${norm}`] = { x: g.river - 78, y: (low + high) / 2, o: river ? 1 : 0 };
+    labels[`bracket.${norm}`] = { x: g.river - 76, y: (low + high) / 2, o: river ? 1 : 0 };
     nodes[add] = { x: g.river, y: y(g[add]), w: 30, h: 30, o: 1, shape: 'plus' };
   }
   nodes.attn = { x: g.branch, y: y(g.attn), w: 156, h: 64, o: 1, shape: 'box' };
   nodes.mlp = { x: g.branch, y: y(g.mlp), w: 156, h: 38, o: 1, shape: 'box' };
 
   if (plan.first) {
-    nodes.embed = { x: g.river, y: y(-64), w: 128, h: 34, o: 1, shape: 'box' };
-    nodes.positions = { x: g.river, y: y(-24), w: 26, h: 26, o: 1, shape: 'plus' };
-    paths['positions.in'] = { d: line([g.branch, y(-24)], [g.river + 13, y(-24)]), role: 'weight', o: 1 };
-    paths['positions.tip'] = { d: headLeft(g.river + 13, y(-24)), role: 'weight tip', o: 1 };
-    labels.positions = { x: g.branch + 4, y: y(-24) + 4, o: 1 };
+    nodes.embed = { x: g.river, y: y(-70), w: 128, h: 34, o: 1, shape: 'box' };
+    nodes.positions = { x: g.river, y: y(-30), w: 26, h: 26, o: 1, shape: 'plus' };
+    paths['positions.in'] = { d: line([g.branch, y(-30)], [g.river + 13, y(-30)]), role: 'weight', o: 1 };
+    paths['positions.tip'] = { d: headLeft(g.river + 13, y(-30)), role: 'weight tip', o: 1 };
+    labels.positions = { x: g.branch + 4, y: y(-30) + 4, o: 1 };
   } else {
-    labels.from = { x: g.river + 14, y: y(-14) + 4, o: 1 };
+    labels.from = { x: g.river + 14, y: y(-20) + 2, o: 1 };
   }
   if (plan.last) {
-    nodes.ln_final = { x: g.river, y: y(g.top + 32), w: 128, h: 36, o: plan.final ? 1 : 0, shape: 'box' };
+    nodes.ln_final = { x: g.river, y: y(g.top + 32), w: 146, h: 36, o: plan.final ? 1 : 0, shape: 'box' };
     if (plan.predictions) nodes.unembed = { x: g.river + 42, y: y(g.top + 80), w: 212, h: 36, o: 1, shape: 'box' };
   } else {
     labels.to = { x: g.river + 14, y: y(g.top + 6), o: 1 };
@@ -143,8 +143,8 @@ export function layoutTall(plan) {
 
 const FLAT = {
   river: 84, branch: 26, width: 372, height: 112,
-  tap1: 12, ln1Mouth: 40, attn: 98, add1: 146, ln1River: 182,
-  tap2: 210, ln2Mouth: 238, mlp: 284, add2: 320, ln2River: 354, end: 378,
+  tap1: 10, ln1Mouth: 38, attn: 100, add1: 150, ln1River: 186,
+  tap2: 212, ln2Mouth: 240, mlp: 286, add2: 322, ln2River: 356, end: 380,
 };
 
 /** The same block as a short strip, read from left to right: for a narrow screen. */
@@ -162,7 +162,7 @@ export function layoutFlat(plan) {
   paths['river.tip'] = { d: headRight(width - 3, g.river), role: 'stream tip', o: 1 };
 
   const parts = [
-    ['attn', 'ln1', g.tap1, g.attn, g.add1, 32],
+    ['attn', 'ln1', g.tap1, g.attn, g.add1, 35],
     ['mlp', 'ln2', g.tap2, g.mlp, g.add2, 24],
   ];
   for (const [slot, norm, tap, centre, add, half] of parts) {

@@ -6,13 +6,7 @@
 const quoteShell = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
 /** The request that gives the numbers on the screen: the run, and the points its card shows. */
-export function requestOf(trace, asked) {
-  const { text, model, norm, config } = trace.request;
-  const body = { text, model, norm };
-  if (config) body.config = config;
-  if (asked.length) body.include = asked;
-  return body;
-}
+export const requestOf = (run, asked) => (asked.length ? { ...run, include: asked } : run);
 
 export function asCurl(origin, body) {
   return [
