@@ -12,6 +12,6 @@ d_mlp       units of the feed-forward network
 d_vocab     entries of the vocabulary
 =========== =====================================================================
 
-Reading order: config, layers, block, transformer, hooks, points, selection, trace.
+Reading order: config, layers, block, transformer, hooks, points, selection, run, trace.
 Names of points follow TransformerLens without the word ``hook_``.
 """

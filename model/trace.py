@@ -11,24 +11,19 @@ from model.analysis.heads import HeadMetrics, head_metrics
 from model.analysis.stream import Stream, is_state, stream_of
 from model.checks import COSTLY, Check, NotChecked, cheap_checks, costly_checks, non_finite
 from model.config import ModelConfig, Norm
-from model.errors import ModelError
-from model.hooks import Recorder, Step, recording
+from model.hooks import Recorder, Step
 from model.layers import SelfAttention
-from model.points import PointSpec, catalogue
+from model.points import PointSpec
 from model.registry import ModelEntry, Registry, Runnable
+from model.run import Plan, RunRequest, plan
 from model.selection import Include, Selection, select
 from model.tokenizer import Token
 
 
 @dataclass(frozen=True)
-class TraceRequest:
-    """What to run and what to keep; null stands for the model's own."""
+class TraceRequest(RunRequest):
+    """A run, what to send of it, and whether to add the costly checks."""
 
-    text: str
-    model: str | None = None
-    norm: Norm | None = None
-    weights: Norm | None = None
-    config: Mapping[str, object] | None = None
     include: list[Include] = field(default_factory=list)
     verify: bool = False
 
@@ -126,44 +121,21 @@ def run_trace(registry: Registry, request: TraceRequest) -> Trace:
     """Run a text and record what its summary, its ``include`` and its checks need.
 
     Raises:
-        ModelError: a text without tokens or with too many, an unknown model, a size that does not
-            fit, a point that does not exist, or more numbers than the limit; all before the run.
+        ModelError: what ``plan`` refuses, a point that does not exist, or more numbers than the
+            limit; all before the run.
     """
-    runnable = registry.load(request.model, request.norm, request.weights, request.config)
-    tokens = tokens_of(request.text, runnable)
-    points = catalogue(runnable.config, len(tokens))
-    selections = select(request.include, points, runnable.config.norm)
-    summary = frozenset(point for point in points if is_summarised(point, runnable.config.norm))
+    planned = plan(registry, request)
+    norm = planned.config.norm
+    selections = select(request.include, planned.points, norm)
     keep = (
-        frozenset(point for point in points if not point.endswith("attn.result"))
+        [point for point in planned.points if not point.endswith("attn.result")]
         if request.verify
-        else summary | {needed for s in selections for needed in _needed(s.point)}
+        else [point for point in planned.points if is_summarised(point, norm)]
+        + [_needed(selection.point) for selection in selections]
     )
-    recorder = Recorder(keep)
-    ids = torch.tensor([token.id for token in tokens])
-    # Not inference mode: its tensors have no version counter, by which in-place changes are found.
+    recorder = planned.record(keep)
     with torch.no_grad():
-        with recording(recorder):
-            final = runnable.hooked(ids)
-            if runnable.hooked.unembed is not None:
-                runnable.hooked.unembed(final)
-        return _summarise(runnable, request, tokens, ids, points, selections, recorder)
-
-
-def tokens_of(text: str, runnable: Runnable) -> list[Token]:
-    """The text's tokens, if there are any and not too many.
-
-    Raises:
-        ModelError: ``empty_text``, or ``text_too_long`` with both numbers of tokens.
-    """
-    if not text.strip():
-        raise ModelError("empty_text", field="text")
-    tokens = runnable.tokenizer.encode(text, bos=runnable.starts_with_token)
-    if len(tokens) > runnable.config.n_ctx:
-        raise ModelError(
-            "text_too_long", field="text", limit=runnable.config.n_ctx, length=len(tokens)
-        )
-    return tokens
+        return _summarise(planned, request, selections, recorder)
 
 
 def is_summarised(point: str, norm: Norm) -> bool:
@@ -176,24 +148,19 @@ def is_summarised(point: str, norm: Norm) -> bool:
     )
 
 
-def _needed(point: str) -> list[str]:
+def _needed(point: str) -> str:
     # Each head's write is made from z after the run, for the chosen positions only.
-    return [point.removesuffix("result") + "z"] if point.endswith("attn.result") else [point]
+    return point.removesuffix("result") + "z" if point.endswith("attn.result") else point
 
 
 def _summarise(
-    runnable: Runnable,
-    request: TraceRequest,
-    tokens: list[Token],
-    ids: Tensor,
-    points: dict[str, PointSpec],
-    selections: list[Selection],
-    recorder: Recorder,
+    planned: Plan, request: TraceRequest, selections: list[Selection], recorder: Recorder
 ) -> Trace:
-    config, values = runnable.config, recorder.values
+    runnable, tokens, points = planned.runnable, planned.tokens, planned.points
+    config, values = planned.config, recorder.values
     checks = cheap_checks(runnable, recorder, recorder.keep)
     if request.verify:
-        checks += costly_checks(runnable, recorder, ids)
+        checks += costly_checks(runnable, recorder, planned.ids)
     return Trace(
         model=_as_run(runnable),
         settings=None if runnable.settings is None else asdict(runnable.settings),
