@@ -77,11 +77,11 @@ def render(template: str, lang: str, context: Mapping[str, Any]) -> str:
 
 
 def page_sentences(lang: str) -> dict[str, str]:
-    """The sentences that scripts may need; those of the API reference and the command stay here."""
+    """The sentences that scripts may need; those of the reference and the command stay here."""
     return {
         key: sentence
         for key, sentence in i18n.catalogue(lang).items()
-        if not key.startswith(("api.", "cli."))
+        if not key.startswith(("api.", "cli.", "docs."))
     }
 
 
