@@ -1,1 +1,1 @@
-"""The application around `model`: HTTP, pages, languages and the command; it never does arithmetic on activations."""
+"""The application around `model`: HTTP, pages, languages, the command; no arithmetic of its own."""

@@ -1,4 +1,4 @@
-"""Files as bytes on the wire: compressed once, with an ETag and a version; must not know what is in them."""
+"""Files as bytes on the wire, compressed once, with an ETag; must not know what they hold."""
 
 import asyncio
 import gzip
@@ -87,7 +87,7 @@ class Folder:
         return None if path is None else _read(path, path.stat().st_mtime_ns)
 
     def version(self) -> str:
-        """Changes when any file does. It stands in a path, so that what a module imports has it too."""
+        """Changes when any file does; stands in a path, so that imported modules have it too."""
         digest = hashlib.sha256()
         for name, path in self.files().items():
             digest.update(f"{name}:{_read(path, path.stat().st_mtime_ns).digest};".encode())

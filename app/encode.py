@@ -86,7 +86,8 @@ def round_significant(values: NDArray[np.float32], digits: int) -> NDArray[np.fl
 def _shifted(numbers: NDArray[np.float64], places: NDArray[np.int64]) -> NDArray[np.float64]:
     """numbers × 10^places, dividing for negative places since 10^-m is never exact."""
     power = _POWERS[np.abs(places)]
-    return np.where(places >= 0, numbers * power, numbers / power)
+    shifted: NDArray[np.float64] = np.where(places >= 0, numbers * power, numbers / power)
+    return shifted
 
 
 def as_float32(value: object, digits: int | None = None) -> object:

@@ -1,9 +1,9 @@
-"""Every refusal in one shape: code to status, sentence, JSON or a page; must not know how a fault came about."""
+"""Every refusal in one shape, as JSON or as a page; must not know how a fault came about."""
 
+import dataclasses
 import logging
 import traceback
 from collections.abc import Mapping
-import dataclasses
 from typing import Any
 
 import orjson

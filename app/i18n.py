@@ -1,4 +1,4 @@
-"""The sentences of both languages and which one a reader wants; must not know what they are used for."""
+"""The sentences of both languages and which one a reader wants; must not know their use."""
 
 import json
 import re
@@ -25,7 +25,7 @@ def catalogue(lang: str) -> dict[str, str]:
 
 
 def t(lang: str, key: str, **params: object) -> str:
-    """The sentence of `key` with `{name}` replaced; an unknown key shows itself, so that it is seen.
+    """The sentence of `key` with `{name}` replaced; an unknown key shows itself, to be seen.
 
     A value that has words of its own (`word.integer`) is said in them, others as they are.
     """
@@ -64,7 +64,7 @@ def choose(asked: str | None, accept_language: str | None) -> str:
 
 
 def weight(parameters: str) -> float:
-    """The q value of one entry of an Accept header; 1 where there is none, 0 where it is malformed."""
+    """The q value of one entry of an Accept header; 1 if there is none, 0 if it is malformed."""
     name, _, value = parameters.strip().partition("=")
     if name.strip().lower() != "q":
         return 1.0

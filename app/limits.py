@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 
 from app.settings import Settings
-from app.strict_json import MAX_DEPTH
 from model import limits as of_the_model
 
 BODY_BYTES = 1_000_000
-"""Of one request's body; the longest sensible one, a 64 × 64 matrix in full precision, has 90,000."""
+"""Of one request's body; the longest sensible one, four typed vectors, has about 400,000."""
 
 BODY_SECONDS = 30
 """In which a body must have arrived; a stalled upload ends then."""

@@ -1,4 +1,4 @@
-"""The application: what is mounted where, and in which order a request meets it; must not know any call."""
+"""The application: what stands where, and what a request meets first; must not know any call."""
 
 import asyncio
 from collections.abc import AsyncIterator

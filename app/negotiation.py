@@ -1,4 +1,4 @@
-"""What a client asked for in its headers and query: language, kind of body, compression; must not know any page."""
+"""Language, kind of body and compression that a client asked for; must not know any page."""
 
 from urllib.parse import parse_qs
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from app import i18n, limits, replies, schemas
@@ -22,7 +23,7 @@ CALLS_WITH_BODY = (408, 415, 422, 503)
 MORE: dict[str, tuple[int, ...]] = {"trace": (404,)}
 """Further refusals of a call, by its operation id."""
 
-BODIES = {"trace": schemas.TraceBody, "add_norm": schemas.AddNormBody}
+BODIES: dict[str, type[BaseModel]] = {"trace": schemas.TraceBody, "add_norm": schemas.AddNormBody}
 
 SAME_FIELDS = {
     "ConfigReply": "ConfigBody",
@@ -90,9 +91,7 @@ def _complete_call(call: dict[str, Any], sentences: dict[str, str]) -> None:
         body["content"]["application/json"]["example"] = schemas.example_of(BODIES[name])
     call["responses"] = {"200": call["responses"]["200"]} | {
         str(status): _refusal(status, sentences)
-        for status in sorted(
-            {*EVERY_CALL, *(CALLS_WITH_BODY if body else ()), *MORE.get(name, ())}
-        )
+        for status in sorted({*EVERY_CALL, *(CALLS_WITH_BODY if body else ()), *MORE.get(name, ())})
     }
     call["responses"]["200"]["description"] = sentences.get(f"api.call.{name}.reply", "")
 

@@ -1,4 +1,4 @@
-"""The HTML pages and the error page: templates and what they are given; must not know how a run is made."""
+"""The HTML pages: templates and what they are given; must not know how a run is made."""
 
 import hashlib
 import html
@@ -21,7 +21,7 @@ from app.places import IS_CHECKOUT, STATIC, TEMPLATES
 from app.schemas import TraceBody
 from app.services import Shared
 
-EXAMPLE = TraceBody(text="吾輩は猫である。The cat sat on the mat.")
+EXAMPLE = TraceBody.model_validate({"text": "吾輩は猫である。The cat sat on the mat."})
 """Both readers find words of theirs in it, characters of several sizes included."""
 
 STATIC_FILES = assets.Folder(STATIC)
@@ -86,7 +86,7 @@ def page_sentences(lang: str) -> dict[str, str]:
 
 
 def data_block(text: str) -> Markup:
-    """JSON that may stand in a script element: nothing in it can end the element or open another."""
+    """JSON that may stand in a script element: nothing in it can end it or open another."""
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return Markup(text)
@@ -99,9 +99,11 @@ async def _page(request: Request, shared: Shared, template: str, example: bool) 
     if example:
         context["example"] = data_block((await store.example(shared)).decode())
     page = store.page(template, lang, context)
-    return page.reply(
-        request, assets.ASK_AGAIN, **{"Content-Language": lang, "Vary": "Accept-Encoding, Accept-Language"}
-    )
+    return page.reply(request, assets.ASK_AGAIN, **_in_language(lang))
+
+
+def _in_language(lang: str) -> dict[str, str]:
+    return {"Content-Language": lang, "Vary": "Accept-Encoding, Accept-Language"}
 
 
 @router.get("/")
@@ -120,18 +122,14 @@ async def docs(request: Request) -> Response:
     store: PageStore = request.app.state.pages
     context = {"active": "/docs", "reference": reference.of(openapi.document(request.app, lang))}
     page = store.page("docs.html", lang, context)
-    return page.reply(
-        request, assets.ASK_AGAIN, **{"Content-Language": lang, "Vary": "Accept-Encoding, Accept-Language"}
-    )
+    return page.reply(request, assets.ASK_AGAIN, **_in_language(lang))
 
 
 @router.get("/openapi.json")
 async def openapi_file(request: Request) -> Response:
     lang = negotiation.language(request.scope)
     document = json.dumps(openapi.document(request.app, lang), ensure_ascii=False)
-    return Asset(document.encode(), ".json").reply(
-        request, assets.ASK_AGAIN, **{"Content-Language": lang, "Vary": "Accept-Encoding, Accept-Language"}
-    )
+    return Asset(document.encode(), ".json").reply(request, assets.ASK_AGAIN, **_in_language(lang))
 
 
 @router.get("/locales/{lang}.json")
@@ -171,7 +169,7 @@ def error_page(scope: Scope, lang: str, status: int, error: Mapping[str, Any]) -
     }
     try:
         return render("error.html", lang, context)
-    except Exception:  # noqa: BLE001 - a broken template must not hide the error it should show
+    except Exception:  # A broken template must not hide the error that it should show.
         title, message = html.escape(context["title"]), html.escape(error["message"])
         return (
             f'<!doctype html><html lang="{lang}"><meta charset="utf-8"><title>{title}</title>'

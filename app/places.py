@@ -1,4 +1,4 @@
-"""Where the files beside the code lie, in a checkout and in a wheel; must not know what is in them."""
+"""Where the files beside the code lie, in a checkout and in a wheel; must not read them."""
 
 from pathlib import Path
 
@@ -16,4 +16,4 @@ STATIC = _folder("static")
 TEMPLATES = _folder("templates")
 
 IS_CHECKOUT = STATIC.parent != _APP
-"""In a checkout files are edited while the server runs, so they are looked at again; a wheel never changes."""
+"""In a checkout files are edited while the server runs, so they are looked at again."""

@@ -1,4 +1,4 @@
-"""Where runs are computed: a fixed number of threads and a bounded queue; must not know what a run is.
+"""Where runs are computed: a few threads and a bounded queue; must not know what a run is.
 
 The event loop never computes: it hands a function to a worker and gets bytes back. A worker makes,
 encodes and compresses a run before it takes the next, so no more runs are alive than workers.
@@ -20,21 +20,24 @@ from model.memory import keep_freed_memory
 Result = TypeVar("Result")
 
 
+def prepare_runs(settings: Settings) -> None:
+    """Set, before the first run and never by load, what its numbers and its speed depend on."""
+    # Sums in another order have other last bits.
+    torch.set_num_threads(settings.threads_per_run)
+    keep_freed_memory()
+
+
 class ComputePool:
     """As many workers as the settings say, with `threads_per_run` torch threads each."""
 
     def __init__(self, settings: Settings) -> None:
-        # Set before any worker starts, and never by load: sums in another order have other last bits.
-        torch.set_num_threads(settings.threads_per_run)
-        keep_freed_memory()
+        prepare_runs(settings)
         self.places = settings.workers + settings.queue
         self._taken = 0
         self._lock = threading.Lock()
         self._executor = ThreadPoolExecutor(settings.workers, thread_name_prefix="compute")
 
-    async def run(
-        self, work: Callable[[], Result], request: Request | None = None
-    ) -> Result:
+    async def run(self, work: Callable[[], Result], request: Request | None = None) -> Result:
         """Compute `work` in a worker.
 
         A client that goes while its work still waits takes the work with it.
@@ -50,16 +53,18 @@ class ComputePool:
         future = self._executor.submit(work)
         future.add_done_callback(self._leave)
         result = asyncio.wrap_future(future)
-        gone = asyncio.ensure_future(_gone(request)) if request else None
+        if request is None:
+            return await result
+        gone = asyncio.create_task(_gone(request))
+        gone.add_done_callback(lambda _: result.cancel())
         try:
-            await asyncio.wait({result, gone} if gone else {result}, return_when="FIRST_COMPLETED")
-            if not result.done():
-                raise ClientDisconnect()
-            return result.result()
+            return await result
+        except asyncio.CancelledError:
+            if gone.done() and not gone.cancelled():
+                raise ClientDisconnect from None
+            raise
         finally:
-            result.cancel()
-            if gone:
-                gone.cancel()
+            gone.cancel()
 
     def _leave(self, _: Future[Any]) -> None:
         with self._lock:

@@ -1,4 +1,4 @@
-"""The shape of every reply, for the OpenAPI file and the tests; must not be used to answer a request.
+"""The shape of every reply, for the OpenAPI file and the tests; must not answer a request.
 
 A number that is not finite is null, so every number of a run may be. Sentences of each field are
 in the catalogue, under `api.<model>.<field>`.

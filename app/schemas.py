@@ -5,9 +5,10 @@ Nothing is converted: `true` is no number and `"1"` no integer. A whole number m
 `api.<model>.<field>`.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
+from pydantic.fields import FieldInfo
 
 from app import limits
 from app.encode import DType, Encoding
@@ -70,9 +71,7 @@ class TraceBody(Body):
     """The body of `POST /trace`."""
 
     text: str = Field(max_length=limits.TEXT_CHARACTERS, examples=["The cat sat on the mat."])
-    model: str | None = Field(
-        None, max_length=limits.MODEL_CHARACTERS, examples=["textbook"]
-    )
+    model: str | None = Field(None, max_length=limits.MODEL_CHARACTERS, examples=["textbook"])
     norm: Norm | None = Field(None, examples=["post"])
     weights: Norm | None = Field(None, examples=[None])
     config: ConfigBody | None = Field(None, examples=[{"d_model": 64, "n_heads": 4, "n_layers": 2}])
@@ -108,6 +107,5 @@ class AddNormBody(Body):
 
 def example_of(body: type[BaseModel]) -> dict[str, Any]:
     """One whole body from the fields' examples, which the documentation shows and a test sends."""
-    return {
-        name: field.examples[0] for name, field in body.model_fields.items() if field.examples
-    }
+    fields: dict[str, FieldInfo] = body.model_fields
+    return {name: field.examples[0] for name, field in fields.items() if field.examples}

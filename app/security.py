@@ -1,6 +1,6 @@
-"""What is held for every request before any code of a call runs: host, origin, size of a body, headers of a reply.
+"""What holds for every request: host, origin, size of a body, headers; must not know any call.
 
-Pure ASGI, so that bodies stream and a client's leaving is seen. Must not know any call or page.
+Pure ASGI, so that bodies stream and a client's leaving is seen.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ _HEADERS = {
 
 
 class ReplyHeaders:
-    """Puts the security headers on every reply, errors included, and answers HEAD as GET without a body."""
+    """Puts the security headers on every reply, errors included; HEAD is GET without a body."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -222,5 +222,3 @@ async def _drain(scope: Scope, receive: Receive, seconds: float = 2.0, idle: flo
                 return
     except TimeoutError:
         return
-
-

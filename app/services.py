@@ -20,11 +20,9 @@ class Services:
     pool: ComputePool
 
     async def compute(self, request: Request, work: Callable[[], bytes]) -> Response:
-        """Run `work`, which makes JSON, in a worker; compress there too, where the client can read it."""
+        """Run `work`, which makes JSON, in a worker, and compress there, if the client can read it."""
         gzipped = negotiation.accepts_gzip(request.scope)
-        body = await self.pool.run(
-            (lambda: encode.compress(work())) if gzipped else work, request
-        )
+        body = await self.pool.run((lambda: encode.compress(work())) if gzipped else work, request)
         headers = {"Vary": "Accept-Encoding"} | ({"Content-Encoding": "gzip"} if gzipped else {})
         return Response(body, headers=headers, media_type="application/json")
 

@@ -1,4 +1,4 @@
-"""Bytes of a request to plain JSON values, or a refusal that names the field; must not know any schema.
+"""Bytes of a request to plain JSON values, or a refusal by field; must not know any schema.
 
 Python's own reader accepts NaN, 1e400, half a surrogate pair and a key given twice; all of these
 end in a 500 or in a silent guess further down.

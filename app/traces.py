@@ -1,4 +1,4 @@
-"""A trace request to its reply's bytes: what the API, the page and the command all give; must not know HTTP."""
+"""A trace request to its reply: what API, page and command all give; must not know HTTP."""
 
 import re
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""Pydantic's findings to a code, the field's path and the numbers; must not know sentences or statuses."""
+"""Pydantic's findings to code, field and numbers; must not know sentences or statuses."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -59,7 +59,7 @@ def _allowed(expected: str) -> list[str]:
 
 
 def _path(location: Sequence[str | int], body: object, kind: str) -> str | None:
-    """`include[0].points`: steps that the data does not have, such as names of union members, drop out."""
+    """`include[0].points`: steps that the data has not, such as union members, drop out."""
     path = ""
     value = body
     steps = [step for step in location if step not in ("body", "query", "path")]

@@ -1,0 +1,1 @@
+"""What the command `addnorm` does: one file per subcommand."""
