@@ -26,6 +26,7 @@ lint: $(INSTALLED)
 
 bench: $(INSTALLED) browser
 	PYTHONPATH=. $(BIN)/python tests/bench.py
+	PYTHONPATH=. $(BIN)/python tests/bench_page.py
 
 proof: $(INSTALLED) browser
 	PYTHONPATH=. $(BIN)/python tests/proof.py
