@@ -104,8 +104,8 @@ export function createRiver(root, { choose, choosePosition }) {
       const size = node.w / 2;
       const parts = [svg('path', { class: 'plus', d: `M${-size * 0.5} 0H${size * 0.5}M0 ${-size * 0.5}V${size * 0.5}` })];
       if (flat) return [...parts, svg('text', { class: 'figure', x: 0, y: size + 13, 'text-anchor': 'middle' }, figure(slot, true))];
-      parts.push(svg('text', { class: 'name', x: size + 9, y: -8 }, name,
-        svg('tspan', { class: 'figure', dx: 7 }, figure(slot, false))));
+      parts.push(svg('text', { class: 'name', x: size + 9, y: -8 }, `${name} `,
+        svg('tspan', { class: 'figure', dx: 3 }, figure(slot, false))));
       return parts;
     }
     if (flat) {
@@ -119,7 +119,7 @@ export function createRiver(root, { choose, choosePosition }) {
         svg('text', { class: 'figure', x: node.w / 2 - 11, y: -14, 'text-anchor': 'end' }, figure(slot, false)),
         svg('text', { class: 'figure', x: left, y: 3 }, t('river.heads', { n: latest.trace.model.n_heads, d: latest.trace.model.d_head })),
         svg('path', { class: 'rule', d: `M${-node.w / 2} 12H${node.w / 2}M${-cell / 2} 12V${node.h / 2}M${cell / 2} 12V${node.h / 2}` }),
-        [-1, 0, 1].map((i) => svg('text', { class: 'linear', x: i * cell, y: 26, 'text-anchor': 'middle' }, 'Linear')),
+        [-1, 0, 1].map((i) => svg('text', { class: 'linear', x: i * cell, y: 26, 'text-anchor': 'middle', 'aria-hidden': 'true' }, 'Linear')),
       ];
     }
     if (slot === 'mlp') {
@@ -221,8 +221,9 @@ export function createRiver(root, { choose, choosePosition }) {
       group.setAttribute('tabindex', gone ? '-1' : '0');
       if (gone) group.setAttribute('aria-hidden', 'true');
       else group.removeAttribute('aria-hidden');
-      group.setAttribute('aria-label', `${t(`river.${slot}`)} ${latest.figures[slot] ?? ''}`.trim());
-      put(group.querySelector('.inside'), nodeText(slot, layout.nodes[slot], flat));
+      // Spaces between the texts: together they are the name of the box.
+      put(group.querySelector('.inside'), [nodeText(slot, layout.nodes[slot], flat)].flat(Infinity).flatMap((part) => [part, ' ']));
+      if (flat && layout.nodes[slot].shape === 'plus') group.setAttribute('aria-label', `${t(`river.${slot}`)} ${figure(slot, true)}`.trim());
     }
     for (const [id, text] of Object.entries(parts.labels)) put(text, labelContent(id));
   }
