@@ -1,6 +1,6 @@
 """A text's way through a model as one value; must not know how it is sent or drawn."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 
 import torch
@@ -117,12 +117,35 @@ class Trace:
     tensors: list[Selected]
 
 
+@dataclass(frozen=True)
+class Run:
+    """A trace with what it was made of, for whoever has more to say about the same run."""
+
+    planned: Plan
+    recorder: Recorder
+    trace: Trace
+
+
 def run_trace(registry: Registry, request: TraceRequest) -> Trace:
     """Run a text and record what its summary, its ``include`` and its checks need.
 
     Raises:
         ModelError: what ``plan`` refuses, a point that does not exist, or more numbers than the
             limit; all before the run.
+    """
+    return run(registry, request).trace
+
+
+def run(
+    registry: Registry,
+    request: TraceRequest,
+    also: Callable[[Plan], Iterable[str]] = lambda planned: (),
+) -> Run:
+    """As ``run_trace``, keeping further points too.
+
+    Args:
+        also: the points that the caller reads, given the plan; what it raises ends the call
+            before the run.
     """
     planned = plan(registry, request)
     norm = planned.config.norm
@@ -133,9 +156,9 @@ def run_trace(registry: Registry, request: TraceRequest) -> Trace:
         else [point for point in planned.points if is_summarised(point, norm)]
         + [_needed(selection.point) for selection in selections]
     )
-    recorder = planned.record(keep)
+    recorder = planned.record([*keep, *also(planned)])
     with torch.no_grad():
-        return _summarise(planned, request, selections, recorder)
+        return Run(planned, recorder, _summarise(planned, request, selections, recorder))
 
 
 def is_summarised(point: str, norm: Norm) -> bool:
