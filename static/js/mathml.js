@@ -1,6 +1,10 @@
 /**
- * Builds MathML nodes: formulas that can be selected and read aloud.
- * Knows nothing of models or steps; text is set as text, never parsed.
+ * Builds MathML nodes from a small notation: formulas that can be selected and read aloud.
+ * Knows nothing of models or steps; text is set as text, never parsed as markup.
+ *
+ * m`\frac{x_i − μ}{\sqrt{σ^2 + ε}} ≈ ${'−0.5'}`: single letters are variables, "words" upright names,
+ * `_` and `^` indices, `\frac{}{}` and `\sqrt{}` as in TeX. A value put in is a node, or a printed
+ * number, which gets brackets when it is negative and stands as an operand.
  */
 
 const SPACE = 'http://www.w3.org/1998/Math/MathML';
@@ -12,46 +16,83 @@ function node(name, children, attributes = {}) {
   return element;
 }
 
-/** Strings become operators or numbers, `mi`-like names must be made with `id` or `name`. */
-const lift = (part) => {
-  if (typeof part !== 'string') return part;
-  return /^[\u2212-]?[\d.]/.test(part) ? number(part) : operator(part);
-};
+const row = (children) => (children.length === 1 ? children[0] : node('mrow', children));
+const operator = (sign) => node('mo', [sign]);
 
-export const id = (letter) => node('mi', [letter]);
-export const name = (words) => node('mi', [words], { mathvariant: 'normal' });
-export const text = (words) => node('mtext', [words]);
-export const number = (digits) => {
-  // A minus is an operator in MathML; inside <mn> some readers drop it.
-  if (/^[\u2212-]/.test(digits)) return row(node('mo', ['\u2212'], { form: 'prefix' }), node('mn', [digits.slice(1)]));
-  return node('mn', [digits]);
-};
-export const operator = (sign) => node('mo', [sign]);
-export const row = (...parts) => node('mrow', parts.map(lift));
-export const group = (...parts) => row(operator('('), ...parts, operator(')'));
-export const fraction = (over, under) => node('mfrac', [lift(over), lift(under)]);
-export const root = (...parts) => node('msqrt', parts.map(lift));
-export const sub = (base, below) => node('msub', [lift(base), lift(below)]);
-export const sup = (base, above) => node('msup', [lift(base), lift(above)]);
-export const subsup = (base, below, above) => node('msubsup', [lift(base), lift(below), lift(above)]);
-export const under = (base, below) => node('munder', [lift(base), lift(below)]);
-
-/** Sign of a sum over `index`. */
-export const sum = (index, ...parts) => row(under(operator('∑'), index), ...parts);
-
-/** A number as an operand: in brackets when negative. */
-export const term = (digits) => (/^[\u2212-]/.test(digits) ? group(number(digits)) : number(digits));
-
-/** One formula on lines of its own: each line is a list of parts, aligned at its first relation sign. */
-export function formula(lines) {
-  const rows = lines.map(([left, ...right]) =>
-    node('mtr', [
-      node('mtd', [row(left)], { style: 'text-align: right; padding-right: 0' }),
-      node('mtd', [row(...right)], { style: 'text-align: left; padding-left: 0.2em' }),
-    ]),
-  );
-  return node('math', [node('mtable', rows, { displaystyle: 'true' })], { display: 'block' });
+/** A printed number: `1e−5` becomes a power of ten, and the minus an operator, as MathML wants it. */
+function number(digits) {
+  if (/^[\u2212-]/.test(digits)) return node('mrow', [node('mo', ['\u2212'], { form: 'prefix' }), number(digits.slice(1))]);
+  const [mantissa, exponent] = digits.split('e');
+  if (exponent === undefined) return node('mn', [digits]);
+  const power = node('msup', [node('mn', ['10']), number(exponent)]);
+  return mantissa === '1' ? power : node('mrow', [node('mn', [mantissa]), operator('\u00b7'), power]);
 }
 
+const TOKEN = /\\\w+|"[^"]*"|[\d.]+|\p{L}|[^\s]/gu;
+
+function parse(tokens) {
+  const kept = []; // what stands at this level
+  while (tokens.length && tokens[0] !== '}') {
+    const part = scripts(atom(tokens), tokens);
+    kept.push(part);
+  }
+  return kept;
+}
+
+function scripts(base, tokens) {
+  const found = {};
+  while (tokens[0] === '_' || tokens[0] === '^') found[tokens.shift()] = atom(tokens, true);
+  const { _: below, '^': above } = found;
+  if (base.textContent === '∑' && below) return node('munder', [base, below]);
+  if (below && above) return node('msubsup', [base, below, above]);
+  if (below || above) return node(below ? 'msub' : 'msup', [base, below ?? above]);
+  return base;
+}
+
+function atom(tokens, script = false) {
+  const token = tokens.shift();
+  if (token instanceof Node) return token;
+  if (typeof token === 'object') {
+    const printed = number(token.value);
+    return !script && /^[\u2212-]/.test(token.value) ? node('mrow', [operator('('), printed, operator(')')]) : printed;
+  }
+  if (token === '{') {
+    const inside = parse(tokens);
+    tokens.shift();
+    return node('mrow', inside);
+  }
+  if (token === '\\frac') return node('mfrac', [atom(tokens, true), atom(tokens, true)]);
+  if (token === '\\sqrt') return node('msqrt', [atom(tokens)]);
+  if (token.startsWith('"')) return node('mi', [token.slice(1, -1)], { mathvariant: 'normal' });
+  if (/^\d/.test(token)) return node('mn', [token]);
+  return /^\p{L}/u.test(token) ? node('mi', [token]) : operator(token);
+}
+
+/** The notation above, as one node. */
+export function m(strings, ...values) {
+  const tokens = strings.raw.flatMap((part, i) => {
+    const value = values[i];
+    const put = value === undefined ? [] : [value].flat().map((one) => (one instanceof Node ? one : { value: String(one) }));
+    return [...(part.match(TOKEN) ?? []), ...put];
+  });
+  return row(parse(tokens));
+}
+
+/** An upright name from elsewhere, such as a point's. */
+export const name = (words) => node('mi', [words], { mathvariant: 'normal' });
+/** A sign that is decided by the numbers: = or ≈. */
+export const sign = operator;
+
+/** Nodes or printed numbers with `between` between them: terms of a sum. */
+export const series = (parts, between = '+') =>
+  node('mrow', parts.flatMap((part, i) => [...(i ? [operator(between)] : []), part instanceof Node ? part : m`${part}`]));
+
+/** Lines of a derivation, [left, right], aligned between the two. */
+export const formula = (lines) =>
+  node('math', [node('mtable', lines.map(([left, right]) => node('mtr', [
+    node('mtd', left ? [left] : [], { style: 'text-align: right; padding-right: 0' }),
+    node('mtd', [right], { style: 'text-align: left; padding-left: 0.3em' }),
+  ])), { displaystyle: 'true' })], { display: 'block' });
+
 /** A formula inside a sentence. */
-export const inline = (...parts) => node('math', parts.map(lift));
+export const inline = (content) => node('math', [content]);

@@ -38,7 +38,7 @@ export function pattern({ values, kind, range, labels, chosen, decimals, words }
       values.forEach((line, query) => line.forEach((value, key) => {
         if (value === null) return;
         annotations.push({
-          text: fixed(value, decimals), x: key, y: query, xref: 'x', yref: 'y', showarrow: false,
+          text: value === 0 ? '0' : fixed(value, decimals), x: key, y: query, xref: 'x', yref: 'y', showarrow: false,
           font: { size: cell >= 38 ? 11 : 9, color: inkOn(colourOf(value, kind, range, style.theme)) },
         });
       }));

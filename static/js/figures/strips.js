@@ -3,11 +3,13 @@
  * skip + write = sum can be seen. Pure: numbers in, chart out.
  */
 
-import { stops } from '../colour.js';
+import { diverging, inkOn, stops } from '../colour.js';
+import { decimalsFor, fixed } from '../format.js';
 import { escapeLabel } from './axes.js';
 
 export const STRIP_HEIGHT = 34;
 export const STRIP_GAP = 38;
+const NUMBER_ROOM = 64; // pixels of a component from which its number fits into it
 
 /** Height in pixels of `n` strips with the gaps between them. */
 export const stripsHeight = (n) => n * STRIP_HEIGHT + (n - 1) * STRIP_GAP;
@@ -35,11 +37,20 @@ export function strips({ strips: rows, range, chosen, words }) {
     }));
     const axes = {};
     const shapes = [];
-    rows.forEach((_, i) => {
+    const annotations = [];
+    const decimals = decimalsFor(rows.flatMap(({ values }) => values));
+    const roomy = width / rows[0].values.length >= NUMBER_ROOM;
+    rows.forEach(({ values, factor = 1 }, i) => {
       const top = 1 - (i * (STRIP_HEIGHT + STRIP_GAP)) / height;
       const bottom = Math.max(0, top - STRIP_HEIGHT / height);
       const id = i === 0 ? '' : String(i + 1);
       axes[`yaxis${id}`] = { domain: [bottom, top], visible: false, fixedrange: true, range: [-0.5, 0.5] };
+      if (roomy) {
+        values.forEach((value, component) => annotations.push({
+          text: fixed(value, decimals), x: component, y: 0, xref: 'x', yref: `y${id}`, showarrow: false,
+          font: { size: 13, color: inkOn(diverging((value * factor) / range, style.theme)) },
+        }));
+      }
       if (chosen !== null) {
         // A frame of at least a few pixels: one component of 512 is thinner than a line.
         const half = Math.max(0.5, (3.5 * rows[0].values.length) / Math.max(width, 1));
@@ -58,6 +69,7 @@ export function strips({ strips: rows, range, chosen, words }) {
         ...axes,
         coloraxis: { cmin: -range, cmax: range, cmid: 0, colorscale: stops('diverging', style.theme), showscale: false },
         shapes,
+        annotations,
         hovermode: 'closest',
       },
     };

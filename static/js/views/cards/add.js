@@ -3,7 +3,7 @@
 import { sharedRange } from '../../colour.js';
 import { el } from '../../dom.js';
 import { compact, decimalsFor, fixed, printedSum } from '../../format.js';
-import { formula, id, inline, name, operator, row, sub, term } from '../../mathml.js';
+import { formula, inline, m, name, sign } from '../../mathml.js';
 import { facts, following, formulaBox, vectorTable } from './parts.js';
 import { lengthOf, normReading, writeInto } from './run.js';
 import { enlargement, stripsBlock } from './strips.js';
@@ -18,23 +18,17 @@ export function addNames({ frame, trace, t }) {
   return { skip: 'x', write: written, sum: t('card.add.sum'), role: first ? 'attn' : 'mlp', sublayer };
 }
 
-/** One component as an equation in which the printed digits decide between = and ≈. */
-function equation(values, decimals, i) {
-  const printed = printedSum([values[0][i], values[1][i]], values[2][i], decimals);
-  return [printed.terms, printed.relation, printed.total];
-}
-
-function numbersFormula(view, values, names, decimals) {
+function numbersFormula(view, values, decimals) {
   const point = (full) => name(full.replace(view.frame.prefix, ''));
-  const { step } = view.frame;
-  const at = (i) => row(id(String(view.pos)), ',', id(String(i)));
+  const [[skip, write], sum] = [view.frame.step.inputs, view.frame.step.output];
   return following(view.dim ?? 0, (i) => {
-    const [[skip, write], sign, sum] = equation(values, decimals, i);
+    const at = () => m`{${view.pos},${i}}`;
+    const printed = printedSum([values[0][i], values[1][i]], values[2][i], decimals);
     return formulaBox(formula([
-      [sub(point(step.output), at(i)), operator('='), sub(point(step.inputs[0]), at(i)), operator('+'), sub(point(step.inputs[1]), at(i))],
-      [row(), operator('='), term(skip), operator('+'), term(write)],
-      [row(), operator(sign), term(sum)],
-    ]), sign === '≈' ? view.t('card.rounded', { decimals }) : null);
+      [m`${point(sum)}_${at()}`, m`= ${point(skip)}_${at()} + ${point(write)}_${at()}`],
+      [null, m`= ${printed.terms[0]} + ${printed.terms[1]}`],
+      [null, m`${sign(printed.relation)} ${printed.total}`],
+    ]), printed.relation === '≈' ? view.t('card.rounded', { decimals }) : null);
   });
 }
 
@@ -50,12 +44,9 @@ export async function add(view) {
   const lead = el('p', { class: 'card-lead' }, rich(`card.add.lead.${pre ? 'pre' : 'post'}`, { pos, token: label, sublayer: names.sublayer }));
 
   if (depth === 'formula') {
-    const x = id('x');
     const f = name(names.sublayer);
-    const symbols = pre
-      ? [[name(t('card.add.sum')), operator('='), x, operator('+'), f, operator('('), name('LayerNorm'), operator('('), x, operator(')'), operator(')')]]
-      : [[name(t('card.add.sum')), operator('='), x, operator('+'), f, operator('('), x, operator(')')]];
-    return [lead, formulaBox(formula(symbols)), el('h3', {}, t('card.with_numbers', { pos, token: label })), numbersFormula(view, values, names, decimals),
+    const symbols = [[name(names.sum), pre ? m`= x + ${f}("LayerNorm"(x))` : m`= x + ${f}(x)`]];
+    return [lead, formulaBox(formula(symbols)), el('h3', {}, t('card.with_numbers', { pos, token: label })), numbersFormula(view, values, decimals),
       el('p', { class: 'card-note' }, t('card.add.each_component', { size: values[0].length }))];
   }
 
@@ -63,32 +54,26 @@ export async function add(view) {
   const factor = enlargement(values[1], range);
   const columns = [{ name: names.skip, values: values[0], role: 'stream' }, { name: names.write, values: values[1], sign: '+', role: names.role }, { name: names.sum, values: values[2], sign: '=', role: 'stream' }];
   const tableOf = () => vectorTable({ columns, chosen: dim, sum: true, t, name: t('card.add.table'), onChoose: view.choose });
-  const data = {
-    columns: [t('card.component_head'), ...points],
-    rows: values[0].map((_, i) => [i, ...values.map((vector) => fixed(vector[i], decimals))]),
-    exact: values[0].map((_, i) => [i, ...values.map((vector) => vector[i])]),
-  };
   const write = writeInto(trace, step.output);
   const lengths = [lengthOf(trace, points[0], pos), write?.length[pos], lengthOf(trace, points[2], pos)];
   const roles = ['stream', names.role, 'stream'];
-  const block = () => stripsBlock({
+  const block = stripsBlock({
     rows: points.map((point, i) => ({
       name: [names.skip, names.write, names.sum][i], point: `${point}[${pos}]`, role: roles[i], values: values[i], length: lengths[i],
       sign: ['', '+', '='][i], factor: i === 1 && enlarged ? factor : 1,
     })),
-    range, dim, onDim: view.choose, t, data, twin: depth === 'words',
+    range, dim, onDim: view.choose, t, twin: depth === 'words',
     name: t('card.add.figure', { pos, token: label, sublayer: names.sublayer }),
     note: t('card.add.one_range'), file: `${step.output}-${pos}`,
   });
-  const holder = el('div', {}, block());
   const toggle = factor > 1 ? el('button', {
     type: 'button', class: 'card-toggle', 'aria-pressed': String(enlarged), data: { keep: 'enlarge' },
     onclick: () => { enlarged = !enlarged; view.redraw(); },
   }, t('card.add.enlarge', { factor })) : null;
   const one = following(dim, (i) => {
-    const [[skip, written], sign, sum] = equation(values, decimals, i);
+    const printed = printedSum([values[0][i], values[1][i]], values[2][i], decimals);
     return el('p', { class: 'card-equation' }, el('span', { class: 'card-note' }, t('card.component', { i })), ' ',
-      inline(term(skip), operator('+'), term(written), operator(sign), term(sum)));
+      inline(m`${printed.terms[0]} + ${printed.terms[1]} ${sign(printed.relation)} ${printed.total}`));
   });
   const norm = normReading(trace, step.output);
   const list = facts([
@@ -101,8 +86,8 @@ export async function add(view) {
   ]);
   const bench = el('a', { class: 'card-link', href: benchLink(values, norm, pre, view.lang) }, t('card.add.bench'));
   return depth === 'words'
-    ? [lead, holder, toggle, one, el('p', { class: 'card-note' }, rich(`card.add.next.${pre ? 'pre' : 'post'}`)), bench]
-    : [lead, holder, toggle, one, tableOf(), list, bench];
+    ? [lead, block, toggle, one, el('p', { class: 'card-note' }, rich(`card.add.next.${pre ? 'pre' : 'post'}`)), bench]
+    : [lead, block, toggle, one, tableOf(), list, bench];
 }
 
 /** The bench opened on this token's vectors, as they are (in the fragment, which no server sees). */

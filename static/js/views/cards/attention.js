@@ -5,7 +5,7 @@ import { el } from '../../dom.js';
 import { pattern as patternFigure } from '../../figures/pattern.js';
 import { compact, decimalsFor, fixed, MINUS, printedSum, shorten } from '../../format.js';
 import { decodeBytes, thumbnail } from '../../heat.js';
-import { formula, fraction, id, name, operator, root, row, sub, sum, sup, term } from '../../mathml.js';
+import { formula, m, name, series, sign } from '../../mathml.js';
 import { bars, facts, figure, formulaBox, legend, table } from './parts.js';
 import { lengthOf } from './run.js';
 import { stripsBlock } from './strips.js';
@@ -107,11 +107,6 @@ async function qkv(view) {
     rows: words.map((word, i) => ({ name: t(`card.attn.${word}`), point: points[i], role: 'attn', values: values[i] })),
     dim: null, t, file: `${view.at('attn.qkv')}-${pos}-${head}`, note: t('card.attn.one_range'),
     name: t('card.attn.qkv_figure', { pos, token: label, head }),
-    data: {
-      columns: [t('card.component_head'), ...points],
-      rows: values[0].map((_, i) => [i, ...values.map((vector) => compact(vector[i]))]),
-      exact: values[0].map((_, i) => [i, ...values.map((vector) => vector[i])]),
-    },
   })];
 }
 
@@ -166,11 +161,6 @@ async function mixed(view) {
   return [stripsBlock({
     rows, dim: null, t, file: `${view.at('attn.z')}-${pos}-${head}`, note: t('card.attn.one_range'),
     name: t('card.attn.z_figure', { pos, token: label, head }),
-    data: {
-      columns: [t('card.component_head'), ...rows.map((line) => line.name)],
-      rows: z.map((_, i) => [i, ...rows.map((line) => compact(line.values[i]))]),
-      exact: z.map((_, i) => [i, ...rows.map((line) => line.values[i])]),
-    },
   })];
 }
 
@@ -184,15 +174,10 @@ async function joined(view) {
   const largest = Math.max(...difference.map(Math.abs));
   const range = sharedRange(out, sums);
   const bar = el('div', { class: 'card-joined', 'aria-hidden': 'true' },
-    z.map((_, h) => el('span', { class: h === view.head ? 'is-chosen' : null }, count <= 16 ? `H${h}` : '')));
+    z.map((_, h) => el('span', { class: h === view.head ? 'is-chosen' : null }, count <= 8 ? `H${h}` : '')));
   const joinedStrip = stripsBlock({
     rows: [{ name: t('card.attn.joined_z'), point: tensor(view, 'attn.z', `[${pos}]`), role: 'attn', values: z.flat() }],
-    dim: null, t, file: `${view.at('attn.z')}-${pos}`, name: t('card.attn.joined', { count, size, whole }),
-    data: {
-      columns: [t('card.attn.head_head'), t('card.component_head'), 'z'],
-      rows: z.flatMap((vector, h) => vector.map((value, i) => [h, i, compact(value)])),
-      exact: z.flatMap((vector, h) => vector.map((value, i) => [h, i, value])),
-    },
+    dim: null, over: bar, t, file: `${view.at('attn.z')}-${pos}`, name: t('card.attn.joined', { count, size, whole }),
   });
   const rows = [
     { name: t('card.attn.sum_of_heads'), point: tensor(view, 'attn.result', `[${pos}]`), role: 'attn', values: sums },
@@ -202,16 +187,11 @@ async function joined(view) {
   const both = stripsBlock({
     rows, range, dim: null, t, file: `${frame.step.output}-${pos}-heads`, note: t('card.attn.one_range'),
     name: t('card.attn.heads_figure', { pos, token: label, count }),
-    data: {
-      columns: [t('card.component_head'), ...rows.map((line) => line.name)],
-      rows: out.map((_, i) => [i, ...rows.map((line) => compact(line.values[i]))]),
-      exact: out.map((_, i) => [i, ...rows.map((line) => line.values[i])]),
-    },
   });
   const lengths = results.map((vector) => Math.hypot(...vector));
   const longest = Math.max(...lengths);
   return [
-    el('p', { class: 'card-joined-title num' }, t('card.attn.joined', { count, size, whole })), bar, joinedStrip, both,
+    el('p', { class: 'card-joined-title num' }, t('card.attn.joined', { count, size, whole })), el('div', { class: 'card-joined-box' }, joinedStrip), both,
     el('p', { class: 'card-note' }, t('card.attn.difference_note', { largest: compact(largest, 3) })),
     depth === 'numbers' ? el('section', { class: 'card-section' }, el('h3', {}, t('card.attn.lengths')), bars(lengths.map((length, h) => ({
       label: `L${frame.layer}H${h}`, value: compact(length), share: longest ? length / longest : 0, marked: h === view.head,
@@ -225,52 +205,46 @@ const BODIES = { qkv, dot, scaled, masked, softmax, z: mixed, out: joined };
 async function formulas(view) {
   const { frame, trace, pos, head, t } = view;
   const { d_head: size, n_heads: count } = trace.model;
-  const at = (letter, index) => sub(id(letter), typeof index === 'number' ? String(index) : index);
-  const matrix = (letter) => sub(id('W'), id(letter));
   if (frame.part === 'qkv') {
-    return formula(['Q', 'K', 'V'].map((letter) => [id(letter.toLowerCase()), operator('='), matrix(letter), operator('·'), trace.model.norm === 'pre' ? row(name('LayerNorm'), operator('('), id('x'), operator(')')) : id('x'), operator('+'), sub(id('b'), id(letter))]));
+    const reads = () => (trace.model.norm === 'pre' ? m`"LayerNorm"(x)` : m`x`);
+    return formula([[m`q`, m`= W_Q · ${reads()} + b_Q`], [m`k`, m`= W_K · ${reads()} + b_K`], [m`v`, m`= W_V · ${reads()} + b_V`]]);
   }
   if (frame.part === 'out') {
-    return formula([
-      [name('Attention'), operator('='), sub(id('W'), id('O')), operator('·'), operator('['), sup(id('z'), '0'), operator(';'), operator('…'), operator(';'), sup(id('z'), String(count - 1)), operator(']'), operator('+'), sub(id('b'), id('O'))],
-      [row(), operator('='), sum(row(id('h'), operator('='), '0'), sup(sub(id('W'), id('O')), id('h')), operator('·'), sup(id('z'), id('h'))), operator('+'), sub(id('b'), id('O'))],
-    ]);
+    return formula([[m`"Attention"`, m`= W_O · [z^0; …; z^${count - 1}] + b_O`], [null, m`= ∑_h W_O^h · z^h + b_O`]]);
   }
+  const row = `[${head},${pos}]`;
   const [weights, scores, dots, q, k, v, z] = await view.get(
-    tensor(view, 'attn.pattern', `[${head},${pos}]`), tensor(view, 'attn.attn_scores', `[${head},${pos}]`), tensor(view, 'attn.dot', `[${head},${pos}]`),
+    tensor(view, 'attn.pattern', row), tensor(view, 'attn.attn_scores', row), tensor(view, 'attn.dot', row),
     tensor(view, 'attn.q', `[${pos},${head}]`), tensor(view, 'attn.k', `[:,${head}]`), tensor(view, 'attn.v', `[:,${head}]`), tensor(view, 'attn.z', `[${pos},${head}]`));
   const key = weights.indexOf(Math.max(...weights));
-  const short = (value) => term(fixed(value, 3));
-  const products = [0, 1].flatMap((c) => [short(q[c]), operator('·'), short(k[key][c]), operator('+')]);
-  const dotted = () => row(at('q', pos), operator('·'), at('k', key));
-  const score = scores[key];
-  const lines = {
+  const more = (parts, all) => series(parts.length < all ? [...parts, sign('…')] : parts);
+  const product = (a, b) => m`${fixed(a, 3)} · ${fixed(b, 3)}`;
+  const score = compact(scores[key]);
+  const allowed = scores.filter((value) => value !== null);
+  const strongest = weights.map((_, j) => j).sort((a, b) => weights[b] - weights[a]).slice(0, 3);
+  return formula({
     dot: [
-      [dotted(), operator('='), sum(id('c'), sub(id('q'), row(String(pos), ',', id('c'))), operator('·'), sub(id('k'), row(String(key), ',', id('c'))))],
-      [row(), operator('≈'), ...products, operator('…')],
-      [row(), operator('≈'), term(compact(dots[key]))],
+      [m`q_${pos} · k_${key}`, m`= ∑_c q_{${pos},c} · k_{${key},c}`],
+      [null, m`≈ ${more([0, 1].slice(0, size).map((c) => product(q[c], k[key][c])), size)}`],
+      [null, m`≈ ${compact(dots[key])}`],
     ],
     scaled: [
-      [sub(id('s'), row(String(pos), ',', String(key))), operator('='), fraction(dotted(), root(sub(id('d'), id('k'))))],
-      [row(), operator('≈'), fraction(term(compact(dots[key])), root(String(size)))],
-      [row(), operator('≈'), term(compact(score))],
+      [m`s_{${pos},${key}}`, m`= \frac{q_${pos} · k_${key}}{\sqrt{d_k}}`],
+      [null, m`≈ \frac{${compact(dots[key])}}{\sqrt{${size}}}`],
+      [null, m`≈ ${score}`],
     ],
-    masked: [
-      [sub(id('s'), row(id('i'), ',', id('j'))), operator('='), row(operator('−'), operator('∞')), name(t('card.attn.where')), row(id('j'), operator('>'), id('i'))],
-      [sub(id('s'), row(String(pos), ',', String(key))), operator('≈'), term(compact(score))],
-    ],
+    masked: [[m`s_{i,j}`, m`= −∞ ${name(` ${t('card.attn.where')} `)} j > i`], [m`s_{${pos},${key}}`, m`≈ ${score}`]],
     softmax: [
-      [sub(id('a'), row(id('i'), ',', id('j'))), operator('='), fraction(sup(id('e'), sub(id('s'), row(id('i'), ',', id('j')))), sum(id('j'), sup(id('e'), sub(id('s'), row(id('i'), ',', id('j'))))))],
-      [sub(id('a'), row(String(pos), ',', String(key))), operator('≈'), fraction(sup(id('e'), term(compact(score))), row(...scores.map((value, j) => [value, j]).filter(([value]) => value !== null).slice(0, 3).flatMap(([value], i) => [...(i ? [operator('+')] : []), sup(id('e'), term(compact(value, 3)))]), ...(scores.filter((value) => value !== null).length > 3 ? [operator('+'), operator('…')] : [])))],
-      [row(), operator('≈'), term(fixed(weights[key], 3))],
+      [m`a_{i,j}`, m`= \frac{e^{s_{i,j}}}{∑_j e^{s_{i,j}}}`],
+      [m`a_{${pos},${key}}`, m`≈ \frac{e^${score}}{${more(allowed.slice(0, 3).map((value) => m`e^${compact(value, 3)}`), allowed.length)}}`],
+      [null, m`≈ ${fixed(weights[key], 3)}`],
     ],
     z: [
-      [sub(id('z'), row(id('i'), ',', id('c'))), operator('='), sum(id('j'), sub(id('a'), row(id('i'), ',', id('j'))), operator('·'), sub(id('v'), row(id('j'), ',', id('c'))))],
-      [sub(id('z'), row(String(pos), ',', '0')), operator('≈'), ...weights.map((weight, j) => [weight, j]).sort((a, b) => b[0] - a[0]).slice(0, 3).flatMap(([weight, j], i) => [...(i ? [operator('+')] : []), short(weight), operator('·'), short(v[j][0])]), ...(weights.filter((weight) => weight > 0).length > 3 ? [operator('+'), operator('…')] : [])],
-      [row(), operator('≈'), short(z[0])],
+      [m`z_{i,c}`, m`= ∑_j a_{i,j} · v_{j,c}`],
+      [m`z_{${pos},0}`, m`≈ ${more(strongest.map((j) => product(weights[j], v[j][0])), weights.filter((weight) => weight > 0).length)}`],
+      [null, m`≈ ${fixed(z[0], 3)}`],
     ],
-  };
-  return formula(lines[frame.part]);
+  }[frame.part]);
 }
 
 export async function attention(view) {
@@ -279,7 +253,7 @@ export async function attention(view) {
     pos, token: label, head, d_head: trace.model.d_head, root: compact(Math.sqrt(trace.model.d_head), 3), d_model: trace.model.d_model, count: trace.model.n_heads,
   }));
   if (depth === 'formula') {
-    const noted = !['qkv', 'out', 'masked'].includes(frame.part);
+    const noted = ['dot', 'scaled', 'softmax'].includes(frame.part);
     return [lead, formulaBox(await formulas(view), noted ? t('card.attn.formula_note', { head, pos, token: label }) : null),
       el('p', { class: 'card-note' }, t(`card.attn.formula_${frame.part}`, { d_head: trace.model.d_head, d_model: trace.model.d_model, count: trace.model.n_heads }))];
   }

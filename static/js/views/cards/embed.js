@@ -2,7 +2,7 @@
 
 import { el } from '../../dom.js';
 import { compact, decimalsFor, fixed } from '../../format.js';
-import { formula, fraction, id, name, operator, row, sub, sup, term } from '../../mathml.js';
+import { formula, m, series } from '../../mathml.js';
 import { facts, following, formulaBox, vectorTable } from './parts.js';
 import { lengthOf } from './run.js';
 import { stripsBlock } from './strips.js';
@@ -19,21 +19,18 @@ export async function embed(view) {
   const lead = el('p', { class: 'card-lead' }, rich(`card.embed.lead.${frame.part}`, { pos, token: label, id: token.id, size: values[0].length, vocabulary: trace.model.d_vocab }));
 
   if (depth === 'formula') {
+    const printed = (k, i) => fixed(values[k][i], decimals);
     const make = (i) => formulaBox(formula(whole
       ? [
-        [sub(id('x'), row(String(pos), ',', String(i))), operator('='), sub(id('e'), String(i)), operator('+'), sub(id('p'), String(i))],
-        [row(), operator('≈'), ...values.slice(0, -1).flatMap((vector, k) => [...(k ? [operator('+')] : []), term(fixed(vector[i], decimals))])],
-        [row(), operator('≈'), term(fixed(values.at(-1)[i], decimals))],
+        [m`x_{${pos},${i}}`, m`= e_${i} + p_${i}`],
+        [null, m`≈ ${series(values.slice(0, -1).map((_, k) => printed(k, i)))}`],
+        [null, m`≈ ${printed(values.length - 1, i)}`],
       ]
-      : [
-        [id('e'), operator('='), sub(id('W'), id('E')), operator('['), String(token.id), operator(']')],
-        [sub(id('e'), String(i)), operator('≈'), term(fixed(values[0][i], decimals))],
-      ]));
+      : [[m`e`, m`= W_E[${token.id}]`], [m`e_${i}`, m`≈ ${printed(0, i)}`]]));
     const sinusoidal = trace.request.config?.positions === 'sinusoidal';
-    const waves = whole && sinusoidal ? formulaBox(formula(['sin', 'cos'].map((wave, k) => [
-      sub(id('p'), k ? row('2', id('i'), operator('+'), '1') : row('2', id('i'))), operator('='), name(wave), operator('('),
-      fraction(name('pos'), sup('10000', fraction(row('2', id('i')), id('d')))), operator(')'),
-    ])), t('card.embed.waves')) : null;
+    const waves = whole && sinusoidal ? formulaBox(formula([
+      [m`p_{2i}`, m`= "sin"(\frac{"pos"}{10000^{2i/d}})`], [m`p_{2i+1}`, m`= "cos"(\frac{"pos"}{10000^{2i/d}})`],
+    ]), t('card.embed.waves')) : null;
     return [lead, following(dim, make), waves, el('p', { class: 'card-note' }, t(`card.embed.formula_${frame.part}`, { size: values[0].length }))];
   }
   const title = t(`card.embed.figure_${frame.part}`, { pos, token: label });
@@ -43,11 +40,6 @@ export async function embed(view) {
       length: lengthOf(trace, point, pos), sign: i === 0 ? '' : i === points.length - 1 ? '=' : '+',
     })),
     dim, onDim: view.choose, t, twin: depth === 'words', name: title, note: whole ? t('card.add.one_range') : null, file: `${last.output}-${pos}`,
-    data: {
-      columns: [t('card.component_head'), ...points],
-      rows: values[0].map((_, i) => [i, ...values.map((vector) => fixed(vector[i], decimals))]),
-      exact: values[0].map((_, i) => [i, ...values.map((vector) => vector[i])]),
-    },
   });
   const columns = points.map((_, i) => ({
     name: t(`card.embed.${names[i]}`), values: values[i], role: names[i] === 'position' ? 'weight' : 'stream', sign: i === 0 ? null : i === points.length - 1 ? '=' : '+',

@@ -4,9 +4,11 @@ import { el } from '../../dom.js';
 import { distributions } from '../../figures/distributions.js';
 import { positions } from '../../figures/positions.js';
 import { compact, decimalsFor, exactly, fixed, percent } from '../../format.js';
-import { formula, fraction, group, id, inline, operator, root, row, sub, sum, sup, term } from '../../mathml.js';
-import { facts, figure, following, formulaBox, vectorTable } from './parts.js';
+import { formula, inline, m, series, sign } from '../../mathml.js';
+import { facts, figure, following, formulaBox, vectorData, vectorTable } from './parts.js';
 import { normNamed } from './run.js';
+
+const equals = (value) => sign(exactly(value, compact(value)));
 
 // A mean of 1e-9 is rounding, not a figure: it is written 0.0000.
 const nearZero = (value) => (Math.abs(value) < 1e-6 ? fixed(value, 4) : compact(value));
@@ -18,17 +20,17 @@ function ladder(view, one) {
   const { t } = view;
   const share = one.eps / (one.var + one.eps);
   const rows = {
-    mean: [t('card.ln.mean'), [inline(id('μ'), operator(exactly(one.mean, compact(one.mean))), term(compact(one.mean)))]],
+    mean: [t('card.ln.mean'), [inline(m`μ ${equals(one.mean)} ${compact(one.mean)}`)]],
     var: [t('card.ln.variance'), [
-      inline(sup(id('σ'), '2'), operator(exactly(one.var, compact(one.var))), term(compact(one.var))),
+      inline(m`σ^2 ${equals(one.var)} ${compact(one.var)}`),
       el('span', { class: 'card-note' }, t('card.ln.eps_share', { eps: compact(one.eps), share: percent(share, share < 0.0001 ? 5 : 3) })),
     ]],
     normalize: [t('card.ln.normalize'), [
-      inline(fraction(row(id('x'), operator('−'), id('μ')), root(sup(id('σ'), '2'), operator('+'), id('ε')))),
+      inline(m`\frac{x − μ}{\sqrt{σ^2 + ε}}`),
       el('span', { class: 'card-note' }, t('card.ln.divisor', { scale: compact(one.scale) })),
     ]],
     affine: [t('card.ln.affine'), [
-      inline(id('γ'), operator('·'), id('n'), operator('+'), id('β')),
+      inline(m`γ · n + β`),
       el('span', { class: 'card-note' }, t('card.ln.leaves', { mean: nearZero(one.outMean), var: compact(one.outVar) })),
     ]],
   };
@@ -52,18 +54,8 @@ function spread(view, one, { x, normalized, out }) {
     caption: t(frame.part === 'mean' ? 'card.ln.spread_mean' : `card.ln.spread_caption_${shown}`),
     build: distributions({ stages, words: { components: t('card.ln.components') } }),
     height: 176,
-    data: vectorData(t, stages.map(({ title, values }) => [title, values])),
+    data: vectorData(t('card.component_head'), stages.map(({ title, values }) => [title, values])),
   });
-}
-
-function vectorData(t, columns) {
-  const decimals = decimalsFor(columns.flatMap(([, values]) => values));
-  const rows = (write) => columns[0][1].map((_, i) => [i, ...columns.map(([, values]) => write(values[i]))]);
-  return {
-    columns: [t('card.component_head'), ...columns.map(([name]) => name)],
-    rows: rows((value) => fixed(value, decimals)),
-    exact: rows((value) => value),
-  };
 }
 
 function everyPosition(view, norm, scales) {
@@ -89,31 +81,32 @@ function formulas(view, one, { x, normalized, out }) {
   const { t, frame, pos, label } = view;
   const d = x.length;
   const decimals = decimalsFor(x);
-  const [mu, sigma2, x_i] = [id('μ'), () => sup(id('σ'), '2'), () => sub(id('x'), id('i'))];
-  const first = (write) => [0, 1, 2].flatMap((i) => [write(fixed(x[i], decimals)), operator('+')]);
-  const whole = String(d);
+  const digits = (i) => fixed(x[i], decimals);
   const mean = compact(one.mean);
+  const result = (value) => [null, m`${equals(value)} ${compact(value)}`];
+  const square = (i) => m`(${digits(i)} − ${mean})^2`;
+  const first = [0, 1, 2].slice(0, d).map(digits);
   const lines = {
     mean: () => [
-      [mu, operator('='), fraction('1', id('d')), sum(id('i'), x_i())],
-      [row(), operator('≈'), fraction(row(...first(term), operator('…'), operator('+'), term(fixed(x[d - 1], decimals))), whole)],
-      [row(), operator(exactly(one.mean, mean)), term(mean)],
+      [m`μ`, m`= \frac{1}{d} ∑_i x_i`],
+      [null, m`≈ \frac{${series([...first, sign('…'), digits(d - 1)])}}{${d}}`],
+      result(one.mean),
     ],
     var: () => [
-      [sigma2(), operator('='), fraction('1', id('d')), sum(id('i'), sup(group(x_i(), operator('−'), mu), '2'))],
-      [row(), operator('≈'), fraction(row(...first((value) => sup(group(term(value), operator('−'), term(mean)), '2')).slice(0, 3), operator('+'), operator('…')), whole)],
-      [row(), operator(exactly(one.var, compact(one.var))), term(compact(one.var))],
+      [m`σ^2`, m`= \frac{1}{d} ∑_i (x_i − μ)^2`],
+      [null, m`≈ \frac{${series([square(0), square(d > 1 ? 1 : 0), sign('…')])}}{${d}}`],
+      result(one.var),
     ],
     normalize: (i) => [
-      [sub(id('n'), id('i')), operator('='), fraction(row(x_i(), operator('−'), mu), root(sigma2(), operator('+'), id('ε')))],
-      [sub(id('n'), String(i)), operator('≈'), fraction(row(term(fixed(x[i], decimals)), operator('−'), term(mean)), root(term(compact(one.var)), operator('+'), term(compact(one.eps))))],
-      [row(), operator('≈'), fraction(row(term(fixed(x[i], decimals)), operator('−'), term(mean)), term(compact(one.scale)))],
-      [row(), operator(exactly(normalized[i], compact(normalized[i]))), term(compact(normalized[i]))],
+      [m`n_i`, m`= \frac{x_i − μ}{\sqrt{σ^2 + ε}}`],
+      [m`n_${i}`, m`≈ \frac{${digits(i)} − ${mean}}{\sqrt{${compact(one.var)} + ${compact(one.eps)}}}`],
+      [null, m`≈ \frac{${digits(i)} − ${mean}}{${compact(one.scale)}}`],
+      result(normalized[i]),
     ],
     affine: (i) => [
-      [sub(id('y'), id('i')), operator('='), sub(id('γ'), id('i')), operator('·'), sub(id('n'), id('i')), operator('+'), sub(id('β'), id('i'))],
-      [sub(id('y'), String(i)), operator('='), sub(id('γ'), String(i)), operator('·'), term(compact(normalized[i])), operator('+'), sub(id('β'), String(i))],
-      [row(), operator(exactly(out[i], compact(out[i]))), term(compact(out[i]))],
+      [m`y_i`, m`= γ_i · n_i + β_i`],
+      [m`y_${i}`, m`≈ γ_${i} · ${compact(normalized[i])} + β_${i}`],
+      result(out[i]),
     ],
   };
   return [

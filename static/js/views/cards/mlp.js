@@ -3,9 +3,9 @@
 import { el } from '../../dom.js';
 import { activation } from '../../figures/activation.js';
 import { distributions } from '../../figures/distributions.js';
-import { compact, count, decimalsFor, fixed } from '../../format.js';
-import { formula, id, name, operator, row, sub, term } from '../../mathml.js';
-import { bars, facts, figure, formulaBox, vectorTable } from './parts.js';
+import { compact, count } from '../../format.js';
+import { formula, m, name } from '../../mathml.js';
+import { bars, facts, figure, formulaBox, vectorData, vectorTable } from './parts.js';
 import { lengthOf } from './run.js';
 import { stripsBlock } from './strips.js';
 
@@ -15,33 +15,20 @@ const NAMES = { relu: 'ReLU', gelu: 'GELU', gelu_new: 'GELU (tanh)' };
 const strongestOf = (values, number) =>
   values.map((_, u) => u).sort((a, b) => Math.abs(values[b] ?? 0) - Math.abs(values[a] ?? 0)).slice(0, number);
 
-function unitData(t, before, after) {
-  const columns = [['mlp.pre', before], ...(after ? [['mlp.post', after]] : [])];
-  const decimals = decimalsFor(before);
-  const rows = (write) => before.map((_, u) => [u, ...columns.map(([, values]) => write(values[u]))]);
-  return { columns: [t('card.mlp.unit'), ...columns.map(([point]) => point)], rows: rows((value) => fixed(value, decimals)), exact: rows((value) => value) };
-}
-
 function formulas(view, before, after, out) {
-  const { frame, trace, t } = view;
+  const { frame, trace } = view;
   const unit = strongestOf(after, 1)[0];
-  const reads = trace.model.norm === 'pre' ? row(name('LayerNorm'), operator('('), id('x'), operator(')')) : id('x');
-  const act = NAMES[trace.model.activation] ?? trace.model.activation;
+  const reads = trace.model.norm === 'pre' ? m`"LayerNorm"(x)` : m`x`;
+  const act = name(NAMES[trace.model.activation] ?? trace.model.activation);
   const dim = view.dim ?? 0;
   return formula({
-    pre: [
-      [id('h'), operator('='), sub(id('W'), name('in')), operator('·'), reads, operator('+'), sub(id('b'), name('in'))],
-      [sub(id('h'), String(unit)), operator('≈'), term(compact(before[unit]))],
-    ],
+    pre: [[m`h`, m`= W_"in" · ${reads} + b_"in"`], [m`h_${unit}`, m`≈ ${compact(before[unit])}`]],
     act: [
-      [id('a'), operator('='), name(act), operator('('), id('h'), operator(')')],
-      [sub(id('a'), String(unit)), operator('≈'), name(act), operator('('), term(compact(before[unit])), operator(')')],
-      [row(), operator('≈'), term(compact(after[unit]))],
+      [m`a`, m`= ${act}(h)`],
+      [m`a_${unit}`, m`≈ ${act.cloneNode(true)}(${compact(before[unit])})`],
+      [null, m`≈ ${compact(after[unit])}`],
     ],
-    out: [
-      [name('FFN'), operator('='), sub(id('W'), name('out')), operator('·'), id('a'), operator('+'), sub(id('b'), name('out'))],
-      [sub(name('FFN'), String(dim)), operator('≈'), term(compact(out[dim]))],
-    ],
+    out: [[m`"FFN"`, m`= W_"out" · a + b_"out"`], [m`"FFN"_${dim}`, m`≈ ${compact(out[dim])}`]],
   }[frame.part]);
 }
 
@@ -49,7 +36,7 @@ export async function mlp(view) {
   const { frame, trace, t, rich, pos, depth, label } = view;
   const { d_model: size, d_mlp: units, activation: act } = trace.model;
   const [before, after, out] = await view.get(`${view.at('mlp.pre')}[${pos}]`, `${view.at('mlp.post')}[${pos}]`, `${frame.step.output}[${pos}]`);
-  const lead = el('p', { class: 'card-lead' }, rich(`card.mlp.lead.${frame.part}`, { pos, token: label, size, units, act: NAMES[act] ?? act, times: compact(units / size, 3) }));
+  const lead = el('p', { class: 'card-lead' }, rich(`card.mlp.lead.${frame.part}`, { pos, token: label, size, units, act: NAMES[act] ?? act, times: String(Number((units / size).toPrecision(3))) }));
   if (depth === 'formula') {
     return [lead, formulaBox(formulas(view, before, after, out), t('card.mlp.formula_note', { pos, token: label })),
       el('p', { class: 'card-note' }, t(`card.mlp.formula_${frame.part}`, { size, units }))];
@@ -69,9 +56,9 @@ export async function mlp(view) {
 
   if (frame.part === 'pre') {
     return [lead, figure({
-      name: t('card.mlp.pre_figure', { pos, token: label, units }), t, file: `${view.at('mlp.pre')}-${pos}`, height: 190,
+      name: t('card.mlp.pre_figure', { pos, token: label, units }), t, file: `${view.at('mlp.pre')}-${pos}`, height: 176,
       build: distributions({ stages: [{ title: 'mlp.pre', values: before, mean: null, deviation: null, colour: 'mlp' }], words: { components: t('card.mlp.units') } }),
-      data: unitData(t, before),
+      data: vectorData(t('card.mlp.unit'), [['mlp.pre', before]]),
     }), el('p', { class: 'card-note' }, rich('card.mlp.position_wise')), depth === 'numbers' ? [
       vectorTable({ columns: [{ name: 'mlp.pre', values: before, role: 'mlp' }], chosen: null, t, name: t('card.mlp.pre_figure', { pos, token: label, units }) }), numbers] : null];
   }
@@ -79,15 +66,12 @@ export async function mlp(view) {
     return [lead, figure({
       name: t('card.mlp.act_figure', { pos, token: label, units, act: NAMES[act] ?? act }), t, file: `${view.at('mlp.post')}-${pos}`, height: 250,
       build: activation({ before, after, strong, name: act, words: { before: t('card.mlp.before'), after: t('card.mlp.after'), unit: t('card.mlp.unit') } }),
-      data: unitData(t, before, after),
+      data: vectorData(t('card.mlp.unit'), [['mlp.pre', before], ['mlp.post', after]]),
     }), list, depth === 'numbers' ? numbers : null];
   }
-  const data = {
-    columns: [t('card.component_head'), frame.step.output], rows: out.map((value, i) => [i, fixed(value, decimalsFor(out))]), exact: out.map((value, i) => [i, value]),
-  };
   return [lead, stripsBlock({
     rows: [{ name: trace.model.norm === 'pre' ? 'FFN(LayerNorm(x))' : 'FFN(x)', point: `${frame.step.output}[${pos}]`, role: 'mlp', values: out, length: lengthOf(trace, frame.step.output, pos) }],
-    dim: view.dim ?? 0, onDim: view.choose, t, data, twin: depth === 'words', file: `${frame.step.output}-${pos}`, name: t('card.mlp.out_figure', { pos, token: label }),
+    dim: view.dim ?? 0, onDim: view.choose, t, twin: depth === 'words', file: `${frame.step.output}-${pos}`, name: t('card.mlp.out_figure', { pos, token: label }),
   }), el('p', { class: 'card-note' }, rich('card.mlp.next')), depth === 'numbers' ? [
     vectorTable({ columns: [{ name: 'FFN(x)', values: out, role: 'mlp' }], chosen: view.dim ?? 0, t, name: t('card.mlp.out_figure', { pos, token: label }), onChoose: view.choose }), numbers] : null];
 }

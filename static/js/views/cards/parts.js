@@ -4,7 +4,7 @@
  */
 
 import { el, put } from '../../dom.js';
-import { compact, csv, decimalsFor, fixed, relation } from '../../format.js';
+import { csv, decimalsFor, fixed, relation } from '../../format.js';
 import { term } from '../../i18n.js';
 import { picture } from '../../heat.js';
 import { draw, exportPicture } from '../../plot.js';
@@ -32,6 +32,13 @@ export function table(columns, rows, caption) {
     el('tbody', {}, rows.map(([first, ...rest]) =>
       el('tr', {}, el('th', { scope: 'row' }, first), rest.map((cell) => el('td', {}, cell))))),
   );
+}
+
+/** Vectors of one length as the table and file of a figure: `vectors` [[name, values]], a row for each component. */
+export function vectorData(head, vectors) {
+  const decimals = decimalsFor(vectors.flatMap(([, values]) => values));
+  const rows = (write) => vectors[0][1].map((_, i) => [i, ...vectors.map(([, values]) => write(values[i]))]);
+  return { columns: [head, ...vectors.map(([name]) => name)], rows: rows((value) => fixed(value, decimals)), exact: rows((value) => value) };
 }
 
 const starts = new WeakMap();
@@ -164,6 +171,3 @@ export const bars = (list, role) => el('ol', { class: 'card-bars', data: { role 
 /** A formula in its frame, with what it says in words. */
 export const formulaBox = (math, note = null) => el('div', { class: 'card-formula' },
   el('div', { class: 'card-formula-scroll', tabindex: '0', role: 'group' }, math), note ? el('p', { class: 'card-note' }, note) : null);
-
-/** A number for the middle of a sentence. */
-export const plain = (value) => compact(value, 4);

@@ -9,7 +9,7 @@ import { escapeLabel } from '../../figures/axes.js';
 import { STRIP_GAP, STRIP_HEIGHT, strips as stripsFigure, stripsHeight } from '../../figures/strips.js';
 import { compact, decimalsFor, fixed, MINUS } from '../../format.js';
 import { strip } from '../../heat.js';
-import { figure, legend } from './parts.js';
+import { figure, legend, vectorData } from './parts.js';
 
 const FACTORS = [100, 50, 20, 10, 5, 2];
 
@@ -23,10 +23,10 @@ export function enlargement(values, range) {
 
 /**
  * `rows`: [{name, point, role, values, length, sign, factor}]; `sign` stands before a row ('+', '=').
- * `dim`: the chosen component, or null where there is nothing to choose. `onDim(i)` hears a choice.
+ * `over`: more that is laid over the drawing area. `dim`: the chosen component, or null where there is nothing to choose. `onDim(i)` hears a choice.
  * Returns the figure; `figure.choose(i)` moves the frames without drawing anew.
  */
-export function stripsBlock({ rows, range = sharedRange(...rows.map(({ values }) => values)), dim, onDim, name, note, data, twin, file, t }) {
+export function stripsBlock({ rows, range = sharedRange(...rows.map(({ values }) => values)), dim, onDim, name, note, twin, file, t, over = [] }) {
   const size = rows[0].values.length;
   const height = stripsHeight(rows.length);
   const top = (i) => i * (STRIP_HEIGHT + STRIP_GAP);
@@ -52,7 +52,7 @@ export function stripsBlock({ rows, range = sharedRange(...rows.map(({ values })
       xanchor: 'left', yanchor: 'bottom', showarrow: false, font: { size: 12, color: look.ink },
     }));
     annotations.push({ text: `${MINUS}${range} … +${range}`, xref: 'paper', yref: 'paper', x: 1, y: 0, xanchor: 'right', yanchor: 'top', yshift: -4, showarrow: false, font: { size: 11, color: look.muted } });
-    return { data: traces, layout: { ...layout, annotations, margin: { l: 12, r: 12, t: 26, b: 26 }, height: height + 52 } };
+    return { data: traces, layout: { ...layout, annotations: [...layout.annotations, ...annotations], margin: { l: 12, r: 12, t: 26, b: 26 }, height: height + 52 } };
   };
 
   const spoken = () => `${t('card.component', { i: chosen })}: ${rows.map((row) => `${row.name} ${fixed(row.values[chosen], decimals)}`).join(', ')}`;
@@ -85,7 +85,8 @@ export function stripsBlock({ rows, range = sharedRange(...rows.map(({ values })
   }
 
   const box = figure({
-    name, t, file, data, twin, build: build(false), exported, before: canvases, over: [marks, slider], height,
+    name, t, file, twin, build: build(false),
+    data: vectorData(t('card.component_head'), rows.map(({ name: title, point, values }) => [point ?? title, values])), exported, before: canvases, over: [marks, slider, over], height,
     caption: legend('diverging', `${MINUS}${range}`, `+${range}`, note),
     onClick: dim === null ? undefined : (event) => pick(event.points[0].x),
   });

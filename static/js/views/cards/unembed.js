@@ -2,7 +2,7 @@
 
 import { el } from '../../dom.js';
 import { compact, percent, visible } from '../../format.js';
-import { formula, fraction, id, name, operator, row, sub, sum, sup, term } from '../../mathml.js';
+import { formula, m, name } from '../../mathml.js';
 import { bars, formulaBox, table } from './parts.js';
 
 export async function unembed(view) {
@@ -17,9 +17,9 @@ export async function unembed(view) {
   if (depth === 'formula') {
     const [first] = top;
     return [lead, note, formulaBox(formula([
-      [id('ℓ'), operator('='), sub(id('W'), id('U')), operator('·'), id('x')],
-      [sub(id('p'), id('t')), operator('='), fraction(sup(id('e'), sub(id('ℓ'), id('t'))), sum(id('u'), sup(id('e'), sub(id('ℓ'), id('u')))))],
-      [sub(id('p'), name(visible(first.label))), operator('≈'), fraction(sup(id('e'), term(compact(first.logit))), sum(id('u'), sup(id('e'), sub(id('ℓ'), id('u'))))), operator('≈'), row(term(compact(first.probability)))],
+      [m`ℓ`, m`= W_U · x`],
+      [m`p_t`, m`= \frac{e^{ℓ_t}}{∑_u e^{ℓ_u}}`],
+      [m`p_${name(visible(first.label))}`, m`≈ \frac{e^${compact(first.logit)}}{∑_u e^{ℓ_u}} ≈ ${compact(first.probability)}`],
     ]), t('card.unembed.formula', { vocabulary: trace.model.d_vocab }))];
   }
   const rows = top.map((one) => [visible(one.label), String(one.id), compact(one.logit), percent(one.probability)]);
