@@ -72,6 +72,7 @@ class Folder:
     def __init__(self, root: Path) -> None:
         self.root = root
         self._listed: dict[str, Path] = {}
+        self._version = ""
 
     def files(self) -> dict[str, Path]:
         if IS_CHECKOUT or not self._listed:
@@ -88,10 +89,13 @@ class Folder:
 
     def version(self) -> str:
         """Changes when any file does; stands in a path, so that imported modules have it too."""
+        if self._version and not IS_CHECKOUT:
+            return self._version
         digest = hashlib.sha256()
         for name, path in self.files().items():
             digest.update(f"{name}:{_read(path, path.stat().st_mtime_ns).digest};".encode())
-        return digest.hexdigest()[:12]
+        self._version = digest.hexdigest()[:12]
+        return self._version
 
 
 @lru_cache(maxsize=1024)

@@ -20,7 +20,7 @@ class Services:
     pool: ComputePool
 
     async def compute(self, request: Request, work: Callable[[], bytes]) -> Response:
-        """Run `work`, which makes JSON, in a worker, and compress there, if the client can read it."""
+        """Run `work`, which makes JSON, in a worker, and compress it there for who can read it."""
         gzipped = negotiation.accepts_gzip(request.scope)
         body = await self.pool.run((lambda: encode.compress(work())) if gzipped else work, request)
         headers = {"Vary": "Accept-Encoding"} | ({"Content-Encoding": "gzip"} if gzipped else {})

@@ -30,6 +30,9 @@ def problem_fields(
     error = errors[0]
     kind, context, given = error["type"], error.get("ctx", {}), error.get("input")
     field = _path(error["loc"], body, kind)
+    if kind == "missing" and field is None:
+        # The body itself is null.
+        return "wrong_type", None, {"expected": "object"}
     if kind == "missing":
         return "missing_field", field, {}
     if kind == "extra_forbidden":
