@@ -15,3 +15,13 @@ MIN_EPS, MAX_EPS = 0.0, 1e6
 
 RANDOM_MODELS_BYTES = 512 * 1024 * 1024
 TOP_K = 5
+
+# Of GET /cost. With n_ctx · d_model bounded besides, every count stays below 2^53, which is the
+# largest run of whole numbers that a JSON reader with float64 keeps exact.
+MAX_COST_D_MODEL = 16_384
+MAX_COST_HEADS = 256
+MAX_COST_D_MLP = 65_536
+MAX_COST_N_CTX = 131_072
+MAX_COST_LAYERS = 128
+MAX_COST_KERNEL = 63
+MAX_COST_COMPONENTS = 2**26
