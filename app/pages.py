@@ -21,8 +21,14 @@ from app.places import IS_CHECKOUT, STATIC, TEMPLATES
 from app.schemas import TraceBody
 from app.services import Shared
 
-EXAMPLE = TraceBody.model_validate({"text": "吾輩は猫である。The cat sat on the mat."})
-"""Both readers find words of theirs in it, characters of several sizes included."""
+EXAMPLE = TraceBody.model_validate(
+    {
+        "text": "吾輩は猫である。The cat sat on the mat.",
+        "include": ["blocks.0.resid_pre[4]", "blocks.0.attn_out[4]", "blocks.0.resid_mid[4]"],
+    }
+)
+"""Both readers find words of theirs in it, characters of several sizes included. The first Add of
+one position comes along, so that the page's first numbers need no request."""
 
 STATIC_FILES = assets.Folder(STATIC)
 _TEMPLATE_FILES = assets.Folder(TEMPLATES)

@@ -65,7 +65,6 @@ export function createCard({ set, append, explainError }) {
     const mine = new AbortController();
     controller = mine;
     head(view);
-    body.setAttribute('aria-busy', 'true');
     view.tensors.forget();
     try {
       await render(body, {
@@ -75,11 +74,10 @@ export function createCard({ set, append, explainError }) {
     } catch (error) {
       if (mine.signal.aborted || error.name === 'AbortError') return;
       if (error.name !== 'ApiError') throw error;
+      body.removeAttribute('aria-busy');
       put(body, el('div', { class: 'failed', role: 'alert' },
         el('p', {}, explainError(error)),
         el('button', { type: 'button', class: 'button', onclick: () => update(view) }, t('card.retry'))));
-    } finally {
-      if (controller === mine) body.removeAttribute('aria-busy');
     }
   }
 
