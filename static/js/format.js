@@ -30,6 +30,10 @@ export function compact(value, significant = 4) {
   return `${sign}${trimmed}e${exponent.replace('+', '').replace('-', MINUS)}`;
 }
 
+/** As `compact`, without zeros at the end: for numbers that people typed, and settings. */
+export const brief = (value, significant = 5) =>
+  compact(value, significant).replace(/(\.\d*?)0+(?=e|$)/, '$1').replace(/\.(?=e|$)/, '');
+
 /** One number of decimals for a group, so that its largest member has `significant` digits or more. */
 export function decimalsFor(values, significant = 4) {
   let largest = 0;

@@ -95,4 +95,4 @@ export const formula = (lines) =>
   ])), { displaystyle: 'true' })], { display: 'block' });
 
 /** A formula inside a sentence. */
-export const inline = (content) => node('math', [content]);
+export const inline = (content) => node('math', [content], { displaystyle: 'true' });

@@ -84,15 +84,15 @@ export async function add(view) {
     norm ? { label: t('card.add.mean'), value: compact(norm.mean[pos]), termId: 'mean', role: 'norm' } : null,
     norm ? { label: t('card.add.variance'), value: compact(norm.var[pos]), termId: 'variance', role: 'norm' } : null,
   ]);
-  const bench = el('a', { class: 'card-link', href: benchLink(values, norm, pre, view.lang) }, t('card.add.bench'));
+  const bench = el('a', { class: 'card-link', href: benchLink(values, norm, `${label} (${pos}), ${step.output}`, view.lang) }, t('card.add.bench'));
   return depth === 'words'
     ? [lead, block, toggle, one, el('p', { class: 'card-note' }, rich(`card.add.next.${pre ? 'pre' : 'post'}`)), bench]
     : [lead, block, toggle, one, tableOf(), list, bench];
 }
 
 /** The bench opened on this token's vectors, as they are (in the fragment, which no server sees). */
-function benchLink([skip, write], norm, pre, lang) {
-  const fields = new URLSearchParams({ x: skip.join(', '), update: write.join(', '), placement: pre ? 'pre' : 'post' });
+function benchLink([skip, write], norm, from, lang) {
+  const fields = new URLSearchParams({ x: skip.join(', '), update: write.join(', '), from });
   if (norm) fields.set('eps', String(norm.eps));
   return `/add-norm?lang=${lang}#${fields}`;
 }

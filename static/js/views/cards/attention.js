@@ -88,7 +88,7 @@ function scoreTable(view, dots, scores) {
   const { keys } = largestKeys(dots);
   return el('section', { class: 'card-section' },
     el('h3', {}, t('card.attn.row', { pos, token: view.label })),
-    el('div', { class: 'card-scroll' }, table(
+    el('div', { class: 'card-scroll', tabindex: '0', role: 'region', 'aria-label': t('card.attn.row', { pos, token: view.label }) }, table(
       [t('card.attn.key_axis'), 'q·k', t('card.attn.divided', { d_head: trace.model.d_head })],
       keys.map((j) => [`${j} ${labels[j]}`, fixed(dots[j], decimals), scores[j] === null ? t('card.attn.hidden') : fixed(scores[j], decimals)]))),
     keys.length < dots.length ? el('p', { class: 'card-note' }, t('card.attn.only_largest', { shown: keys.length, count: dots.length })) : null,

@@ -12,7 +12,7 @@
  *   redraw()          show the card again after a choice that only the card knows
  */
 
-import { el, put } from '../../dom.js';
+import { put } from '../../dom.js';
 import { visible } from '../../format.js';
 import { purge } from '../../plot.js';
 import { add } from './add.js';
@@ -75,19 +75,12 @@ export async function render(root, ctx) {
   const turn = (turns.get(root) ?? 0) + 1;
   turns.set(root, turn);
   root.setAttribute('aria-busy', 'true');
-  let nodes;
-  try {
-    const view = viewOf(ctx);
-    view.redraw = () => { shown.delete(root); render(root, ctx); };
-    nodes = view.depth === 'code' ? code(view) : await CARDS[ctx.frame.kind](view);
-  } catch (error) {
-    if (error.name === 'AbortError') return;
-    if (turns.get(root) !== turn) return;
-    if (!('code' in error)) throw error;
-    nodes = [el('div', { class: 'card-failed', role: 'alert' },
-      el('p', {}, error.code === 'offline' ? ctx.t('card.failed') : error.message),
-      el('button', { type: 'button', class: 'button', onclick: () => render(root, ctx) }, ctx.t('card.retry')))];
-  }
+  const view = viewOf(ctx);
+  view.redraw = () => {
+    shown.delete(root);
+    return render(root, ctx);
+  };
+  const nodes = view.depth === 'code' ? code(view) : await CARDS[ctx.frame.kind](view);
   if (turns.get(root) !== turn || ctx.signal?.aborted) return;
   const keep = focusKey(root);
   purge(root);

@@ -3,7 +3,7 @@
 import { el } from '../../dom.js';
 import { distributions } from '../../figures/distributions.js';
 import { positions } from '../../figures/positions.js';
-import { compact, decimalsFor, exactly, fixed, percent } from '../../format.js';
+import { brief, compact, decimalsFor, exactly, fixed } from '../../format.js';
 import { formula, inline, m, series, sign } from '../../mathml.js';
 import { facts, figure, following, formulaBox, vectorData, vectorTable } from './parts.js';
 import { normNamed } from './run.js';
@@ -23,7 +23,7 @@ function ladder(view, one) {
     mean: [t('card.ln.mean'), [inline(m`μ ${equals(one.mean)} ${compact(one.mean)}`)]],
     var: [t('card.ln.variance'), [
       inline(m`σ^2 ${equals(one.var)} ${compact(one.var)}`),
-      el('span', { class: 'card-note' }, t('card.ln.eps_share', { eps: compact(one.eps), share: percent(share, share < 0.0001 ? 5 : 3) })),
+      el('span', { class: 'card-note' }, t('card.ln.eps_share', { eps: brief(one.eps), share: `${brief(share * 100, 3)} %` })),
     ]],
     normalize: [t('card.ln.normalize'), [
       inline(m`\frac{x − μ}{\sqrt{σ^2 + ε}}`),
@@ -84,7 +84,7 @@ function formulas(view, one, { x, normalized, out }) {
   const digits = (i) => fixed(x[i], decimals);
   const mean = compact(one.mean);
   const result = (value) => [null, m`${equals(value)} ${compact(value)}`];
-  const square = (i) => m`(${digits(i)} − ${mean})^2`;
+  const square = (i) => m`{(${digits(i)} − ${mean})}^2`;
   const first = [0, 1, 2].slice(0, d).map(digits);
   const lines = {
     mean: () => [
@@ -93,13 +93,13 @@ function formulas(view, one, { x, normalized, out }) {
       result(one.mean),
     ],
     var: () => [
-      [m`σ^2`, m`= \frac{1}{d} ∑_i (x_i − μ)^2`],
+      [m`σ^2`, m`= \frac{1}{d} ∑_i {(x_i − μ)}^2`],
       [null, m`≈ \frac{${series([square(0), square(d > 1 ? 1 : 0), sign('…')])}}{${d}}`],
       result(one.var),
     ],
     normalize: (i) => [
       [m`n_i`, m`= \frac{x_i − μ}{\sqrt{σ^2 + ε}}`],
-      [m`n_${i}`, m`≈ \frac{${digits(i)} − ${mean}}{\sqrt{${compact(one.var)} + ${compact(one.eps)}}}`],
+      [m`n_${i}`, m`≈ \frac{${digits(i)} − ${mean}}{\sqrt{${compact(one.var)} + ${brief(one.eps)}}}`],
       [null, m`≈ \frac{${digits(i)} − ${mean}}{${compact(one.scale)}}`],
       result(normalized[i]),
     ],
@@ -145,7 +145,7 @@ export async function layerNorm(view) {
     facts([
       { label: t('card.ln.mean'), value: compact(one.mean, 6), termId: 'mean', role: 'norm' },
       { label: t('card.ln.variance'), value: compact(one.var, 6), termId: 'variance', role: 'norm' },
-      { label: 'ε', value: compact(one.eps), termId: 'epsilon', role: 'norm' },
+      { label: 'ε', value: brief(one.eps), termId: 'epsilon', role: 'norm' },
       { label: t('card.ln.scale'), value: compact(one.scale, 6), termId: 'scale', role: 'norm' },
       { label: t('card.ln.out_mean'), value: nearZero(one.outMean), role: 'norm' },
       { label: t('card.ln.out_var'), value: compact(one.outVar, 6), role: 'norm' },

@@ -135,7 +135,7 @@ export function vectorTable({ columns, chosen, sum = false, t, name, onChoose })
     put(body, first, later, rest);
   };
   fill();
-  const scroll = el('div', { class: 'card-scroll' }, el('table', { class: 'card-table card-vectors' },
+  const scroll = el('div', { class: 'card-scroll', tabindex: '0', role: 'region', 'aria-label': name }, el('table', { class: 'card-table card-vectors' },
     el('caption', { class: 'sr-only' }, name),
     el('thead', {}, el('tr', {}, el('th', { scope: 'col' }, t('card.component_head')), columns.map(({ name: title, role }) => el('th', { scope: 'col', data: role ? { role } : {} }, title)))),
     body));
@@ -145,8 +145,6 @@ export function vectorTable({ columns, chosen, sum = false, t, name, onChoose })
       all = !all;
       more.setAttribute('aria-expanded', String(all));
       put(more, all ? t('card.rows_fewer') : t('card.rows_all', { count: size }));
-      if (all) Object.entries({ tabindex: '0', role: 'region', 'aria-label': name }).forEach(([key, value]) => scroll.setAttribute(key, value));
-      else ['tabindex', 'role', 'aria-label'].forEach((key) => scroll.removeAttribute(key));
       fill();
     },
   }, t('card.rows_all', { count: size })) : null;

@@ -29,5 +29,5 @@ export async function unembed(view) {
       action: () => view.append(one.piece), description: t('card.unembed.append', { token: visible(one.label), probability: percent(one.probability) }),
     })), 'stream'),
     el('p', { class: 'card-note' }, t('card.unembed.click')),
-    depth === 'numbers' ? el('div', { class: 'card-scroll' }, table([t('card.token_head'), 'id', 'logit', t('card.unembed.probability')], rows, t('card.unembed.table'))) : null];
+    depth === 'numbers' ? el('div', { class: 'card-scroll', tabindex: '0', role: 'region', 'aria-label': t('card.unembed.table') }, table([t('card.token_head'), 'id', 'logit', t('card.unembed.probability')], rows, t('card.unembed.table'))) : null];
 }
