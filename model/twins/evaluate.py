@@ -23,6 +23,8 @@ from model.twins.recipe import Recipe, twin_config
 from model.twins.record import held_out_rows, rounded
 
 SAMPLE = Path(__file__).with_name("sample")
+HELD_OUT_BYTES = 80_000  # of each language: a few minutes on one thread for both twins
+STRETCH = 25  # lines that are read in one go
 STRONG = 0.4  # an induction head that is worth naming
 PROMPTS = (
     "おじいさんは山へ、おばあさんは川へ行きました。おじいさんは",
@@ -51,8 +53,18 @@ def sample() -> Text:
 
 
 def held_out(corpus: Path) -> Text:
-    """The end of every file of a corpus: what :mod:`model.twins.train` never trains on."""
-    return as_text("held_out", {name: text.read(corpus, name)[1] for name in text.LANGUAGES})
+    """Stretches of the ends of a corpus' files, never trained on."""
+    return as_text(
+        "held_out", {name: spread(text.read(corpus, name)[1]) for name in text.LANGUAGES}
+    )
+
+
+def spread(lines: list[str]) -> list[str]:
+    """About ``HELD_OUT_BYTES`` of the lines: every k-th stretch of them, evenly over the whole."""
+    total = sum(len(line.encode()) for line in lines)
+    every = max(1, round(total / HELD_OUT_BYTES))
+    stretches = range(0, len(lines), every * STRETCH)
+    return [line for first in stretches for line in lines[first : first + STRETCH]]
 
 
 def as_text(name: str, lines: dict[text.Language, list[str]]) -> Text:

@@ -33,6 +33,7 @@ def write_weights(state: Checkpoint, norm: Norm) -> None:
     tensors = {name: value.to(torch.float16).contiguous() for name, value in state["model"].items()}
     digest = hashlib.sha256(VOCABULARY.read_bytes()).hexdigest()
     save_file(tensors, str(weights.path(norm)), metadata={"vocabulary_sha256": digest})
+    weights.path(norm).chmod(0o644)  # save_file lets nobody else read it
 
 
 def write_trigrams(corpus: Path) -> None:

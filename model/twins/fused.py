@@ -21,7 +21,7 @@ CHUNK = 256  # positions whose scores over the vocabulary exist at one time
 
 def final_state(model: Transformer, ids: Tensor) -> Tensor:
     """As ``model(ids)`` for a causal ReLU model: ids [row, pos] to state [row, pos, d_model]."""
-    x = F.embedding(ids, model.embed.weight) * model.embed.factor + model.pos_embed(ids)
+    x = model.embedding(ids, None)
     for module in model.blocks:
         block = cast(Block, module)
         if model.config.norm == "pre":

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from model.tokenizer import Tokenizer
 from model.transformer import Transformer
-from model.twins import scores
+from model.twins import fused, scores
 from model.twins.text import Tokens
 
 
@@ -57,7 +57,7 @@ def bits_per_byte(model: Transformer, text: Tokens, n_bytes: int, bos_id: int) -
         window = text.ids[begin : first + n_new]
         ids = torch.tensor([[bos_id, *window]])
         with torch.no_grad():
-            state = model(ids)
+            state = fused.final_state(model, ids)
         losses = scores.token_losses(model, state, ids)[0]  # [token of the window]
         nats += float(losses[first - begin :].double().sum())
     return nats / math.log(2) / n_bytes

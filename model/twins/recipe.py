@@ -34,6 +34,12 @@ class Recipe:
     clip: float = 1.0
     low_precision: bool = True
 
+    def __post_init__(self) -> None:
+        if self.tokens_per_step % self.long or self.tokens_per_step % self.short:
+            raise ValueError(
+                f"rows of {self.short} and {self.long} do not fill {self.tokens_per_step}"
+            )
+
     def row_length(self, step: int) -> int:
         """Tokens in a row at ``step``: the positions beyond ``short`` are learned at the end."""
         return self.long if step >= self.steps - self.steps // 10 else self.short

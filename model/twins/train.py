@@ -165,10 +165,10 @@ class ProgressBar:
         if not self.live or (now - self.shown < 0.5 and step < self.total):
             return
         self.shown = now
-        speed = (step - self.first) / (now - self.began)
+        speed = self.speed(step)
         filled = 30 * step // self.total
         bar = "█" * filled + "░" * (30 - filled)
-        left = (self.total - step) / speed
+        left = (self.total - step) / max(1e-6, speed)
         print(
             f"\r{bar} {step}/{self.total}  loss {loss:.3f}  {speed:.1f} steps/s  "
             f"{left // 60:.0f}:{left % 60:02.0f} left ",
@@ -177,10 +177,14 @@ class ProgressBar:
             flush=True,
         )
 
+    def speed(self, step: int) -> float:
+        """Steps a second since this process began; a clock that stood still counts as a tick."""
+        return (step - self.first) / max(1e-6, time.monotonic() - self.began)
+
     def milestone(self, record: Record) -> None:
         if self.live:
             print(file=sys.stderr)
-        speed = (record.steps[-1] - self.first) / (time.monotonic() - self.began)
+        speed = self.speed(record.steps[-1])
         held_out = ", ".join(f"{name} {series[-1]:.3f}" for name, series in record.held_out.items())
         print(
             f"step {record.steps[-1]}: loss {record.loss[-1]:.3f}, held out {held_out}, "

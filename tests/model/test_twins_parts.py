@@ -48,7 +48,7 @@ def test_loss_and_gradients_are_those_of_plain_cross_entropy(norm: Norm) -> None
     model.zero_grad()
     loss = fused.loss(model, ids, targets, low_precision=False)
     loss.backward()
-    assert float(loss) == pytest.approx(float(plain), rel=1e-6)
+    assert loss.item() == pytest.approx(plain.item(), rel=1e-6)
     for name, parameter in model.named_parameters():
         torch.testing.assert_close(parameter.grad, expected[name], rtol=1e-5, atol=1e-8, msg=name)
 
