@@ -1,0 +1,307 @@
+"""A state of the residual stream as the sum of what was written into it; must not run a model.
+
+The stream is followed step by step, as the steps were recorded: an Add joins the parts of what it
+adds, Attention writes one part per head and its bias, the FFN one part and its bias, and a
+LayerNorm that stands on the way does to every part what it did to the whole. Centring is linear and
+so is gamma, so that only the divisor has to be held at this run's value; beta becomes a part of its
+own. In Pre-LN a state before the final norm meets no norm at all, in Post-LN it meets all of them.
+
+Sources: the split into heads is that of Elhage et al. 2021, "A Mathematical Framework for
+Transformer Circuits"; holding the divisor that of Kobayashi et al. 2021, "Incorporating Residual
+and Normalization Layers into Analysis of Masked Language Models".
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor, nn
+
+from model.hooks import Recorder, Step
+from model.layers import FeedForward, LayerNorm, SelfAttention
+
+
+@dataclass(frozen=True)
+class Author:
+    """Who wrote a part. ``kind``: an embedding's point, ``head``, ``mlp``, ``bias`` or ``beta``."""
+
+    name: str
+    kind: str
+    layer: int | None = None
+    head: int | None = None
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Vectors [part, d_model] in float64, with the author of each."""
+
+    authors: list[Author]
+    vectors: Tensor
+
+
+@dataclass(frozen=True)
+class Part(Author):
+    """One line of a ledger.
+
+    Attributes:
+        length: of the part as it stands in the state, after every norm on its way.
+        projection: inner product with the direction; null without one.
+        share: ⟨part, state⟩ / |state|²; all shares add up to 1. Negative: it points away.
+    """
+
+    length: float = 0.0
+    projection: float | None = None
+    share: float | None = None
+
+
+@dataclass(frozen=True)
+class Total:
+    """Of the parts added up again."""
+
+    length: float
+    projection: float | None
+    share: float | None
+
+
+@dataclass(frozen=True)
+class FrozenScale:
+    """A norm on the way, and the divisor of this run that was held."""
+
+    norm: str
+    scale: float
+
+
+@dataclass(frozen=True)
+class Shares:
+    """A state of the stream, and how its parts share it, by kind."""
+
+    point: str
+    shares: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """A state at one position, and who wrote it.
+
+    Attributes:
+        error: |parts added up - recorded state| / |state|.
+        depth: the shares, by kind, of every state that was asked for, in the order of the run.
+    """
+
+    state: str
+    pos: int
+    length: float
+    parts: list[Part]
+    total: Total
+    error: float
+    frozen_scales: list[FrozenScale]
+    depth: list[Shares] = field(default_factory=list)
+
+
+def is_needed(point: str) -> bool:
+    """Whether a ledger reads this point of a run."""
+    return (
+        "." not in point
+        or point.endswith(
+            (".attn.z", ".mlp.post", ".scale", ".out", "_out", ".resid_mid", ".resid_post")
+        )
+    ) and point != "logits"
+
+
+def origin(point: str, recorder: Recorder) -> str:
+    """The name that the step which made a tensor gave it."""
+    while point in recorder.same_as:
+        point = recorder.same_as[point]
+    return point
+
+
+def ledger(
+    model: nn.Module,
+    recorder: Recorder,
+    state: str,
+    pos: int,
+    direction: Tensor | None = None,
+    depth: tuple[str, ...] = (),
+) -> Ledger:
+    """The parts of one state at one position.
+
+    Args:
+        model: the module tree that ran, for its weights.
+        recorder: a run that kept every point for which ``is_needed``.
+        state: the output of any step on vectors of the model, by any of its names.
+        pos: the position.
+        direction: vector [d_model] to project on; its length counts.
+        depth: further states whose shares are wanted.
+
+    Raises:
+        KeyError: the state is not a vector of the stream that a step made.
+    """
+    wanted = {origin(point, recorder): point for point in depth}
+    target = origin(state, recorder)
+    shares: list[Shares] = []
+    found: tuple[Parts, list[FrozenScale]] | None = None
+    for step, parts, frozen in _walk(model, recorder, pos):
+        if step.output == target:
+            found = parts, frozen
+        if step.output in wanted:
+            whole = recorder.values[step.output][pos].double()
+            shares.append(Shares(wanted[step.output], _by_kind(parts, whole)))
+    if found is None:
+        raise KeyError(state)
+    parts, frozen = found
+    whole = recorder.values[target][pos].double()
+    added = parts.vectors.sum(0)
+    return Ledger(
+        state=state,
+        pos=pos,
+        length=float(whole.norm()),
+        parts=_lines(parts, whole, direction),
+        total=Total(
+            float(added.norm()),
+            None if direction is None else float(added @ direction.double()),
+            float(added @ whole / (whole @ whole)),
+        ),
+        error=float((added - whole).norm() / whole.norm()),
+        frozen_scales=frozen,
+        depth=shares,
+    )
+
+
+def _lines(parts: Parts, whole: Tensor, direction: Tensor | None) -> list[Part]:
+    lengths = parts.vectors.norm(dim=-1).tolist()
+    shares = (parts.vectors @ whole / (whole @ whole)).tolist()
+    projections: list[float | None] = (
+        [None] * len(lengths)
+        if direction is None
+        else (parts.vectors @ direction.double()).tolist()
+    )
+    return [
+        Part(**vars(author), length=length, projection=projection, share=share)
+        for author, length, projection, share in zip(
+            parts.authors, lengths, projections, shares, strict=True
+        )
+    ]
+
+
+def _by_kind(parts: Parts, whole: Tensor) -> dict[str, float]:
+    totals: dict[str, float] = {}
+    shares = (parts.vectors @ whole / (whole @ whole)).tolist()
+    for author, share in zip(parts.authors, shares, strict=True):
+        totals[author.kind] = totals.get(author.kind, 0.0) + share
+    return totals
+
+
+def _walk(
+    model: nn.Module, recorder: Recorder, pos: int
+) -> Iterator[tuple[Step, Parts, list[FrozenScale]]]:
+    """Every step that makes a vector of the model, with its parts and the norms that they met."""
+    values, steps = recorder.values, [step for step in recorder.steps if step.kind != "unembed"]
+    inputs = [[origin(point, recorder) for point in step.inputs] for step in steps]
+    last_read = {point: place for place, points in enumerate(inputs) for point in points}
+    known: dict[str, tuple[Parts, list[FrozenScale]]] = {}
+    for place, step in enumerate(steps):
+        module = model.get_submodule(step.name)
+        frozen: list[FrozenScale] = []
+        if step.kind == "add":
+            added = [known[point] for point in inputs[place]]
+            parts = Parts(
+                [author for one, _ in added for author in one.authors],
+                torch.cat([one.vectors for one, _ in added]),
+            )
+            # Two ways may share a norm, as when a dropped branch carries the stream itself.
+            frozen = list(dict.fromkeys(scale for _, scales in added for scale in scales))
+        elif isinstance(module, LayerNorm):
+            before, frozen = known[inputs[place][0]]
+            scale = values[f"{step.name}.scale"][pos].double()  # [1]
+            parts = _normed(before, module, scale, step)
+            frozen = [*frozen, FrozenScale(step.name, float(scale))]
+        elif isinstance(module, SelfAttention):
+            parts = _heads(module, values, pos, step)
+        elif isinstance(module, FeedForward):
+            parts = _feed_forward(module, values, pos, step)
+        else:
+            parts = Parts(
+                [Author(step.output, step.output)], values[step.output][None, pos].double()
+            )
+        known[step.output] = parts, frozen
+        yield step, parts, frozen
+        for point in inputs[place]:
+            if last_read[point] == place:
+                # Deep models have thousands of parts at each state.
+                known.pop(point, None)
+
+
+def frozen_norm(x: Tensor, norm: LayerNorm, scale: Tensor) -> Tensor:
+    """What a LayerNorm whose divisor is held does to a part [..., d_model]; beta is left out."""
+    return (x - x.mean(-1, keepdim=True)) / scale * norm.w.double()
+
+
+def _normed(before: Parts, norm: LayerNorm, scale: Tensor, step: Step) -> Parts:
+    return Parts(
+        [*before.authors, Author(f"{step.name}.b", "beta", layer_of(step.name))],
+        torch.cat([frozen_norm(before.vectors, norm, scale), norm.b[None].double()]),
+    )
+
+
+def _heads(attention: SelfAttention, values: Mapping[str, Tensor], pos: int, step: Step) -> Parts:
+    layer = layer_of(step.name)
+    authors = [Author(f"L{layer}H{head}", "head", layer, head) for head in range(attention.n_heads)]
+    writes = head_writes(attention, values[f"{step.name}.z"][pos].double())
+    bias = attention.W_O.bias[None].double()
+    return Parts([*authors, Author(f"{step.name}.b_O", "bias", layer)], torch.cat([writes, bias]))
+
+
+def head_writes(attention: SelfAttention, z: Tensor) -> Tensor:
+    """Each head's write z_h W_O[h], b_O left out: z [..., head, d_head] to [..., head, d_model]."""
+    per_head = attention.W_O.weight.view(-1, attention.n_heads, attention.d_head).to(z.dtype)
+    return torch.einsum("...hd,mhd->...hm", z, per_head)
+
+
+def _feed_forward(
+    feed_forward: FeedForward, values: Mapping[str, Tensor], pos: int, step: Step
+) -> Parts:
+    layer = layer_of(step.name)
+    write = feed_forward.W_out.weight.double() @ values[f"{step.name}.post"][pos].double()
+    return Parts(
+        [Author(step.name, "mlp", layer), Author(f"{step.name}.b_out", "bias", layer)],
+        torch.stack([write, feed_forward.W_out.bias.double()]),
+    )
+
+
+def layer_of(name: str) -> int | None:
+    """The block that a point, step or parameter belongs to."""
+    match = re.match(r"blocks\.(\d+)\.", name)
+    return int(match[1]) if match else None
+
+
+def carried(
+    model: nn.Module, recorder: Recorder, pos: int, start: str, vectors: Tensor, end: str
+) -> tuple[Tensor, list[str]]:
+    """What becomes of parts of one point on the straight way to a later one, and the norms met.
+
+    Attention and FFN are ways of their own and do not carry; norms act with this run's divisor.
+
+    Args:
+        start: the point, such as ``blocks.0.attn_out``, that the vectors are parts of.
+        vectors: [part, d_model].
+        end: a later point of the stream.
+    """
+    known = {origin(start, recorder): vectors.double()}
+    met: dict[str, list[str]] = {origin(start, recorder): []}
+    for step in recorder.steps:
+        sources = [known[p] for p in (origin(p, recorder) for p in step.inputs) if p in known]
+        norms = [met[p] for p in (origin(p, recorder) for p in step.inputs) if p in met]
+        if not sources:
+            continue
+        if step.kind == "add":
+            known[step.output] = torch.stack(sources).sum(0)
+            met[step.output] = list(dict.fromkeys(norm for names in norms for norm in names))
+        elif step.kind == "layer_norm":
+            norm = model.get_submodule(step.name)
+            assert isinstance(norm, LayerNorm)
+            scale = recorder.values[f"{step.name}.scale"][pos].double()
+            known[step.output] = frozen_norm(sources[0], norm, scale)
+            met[step.output] = [*norms[0], step.name]
+    target = origin(end, recorder)
+    return known[target], met[target]

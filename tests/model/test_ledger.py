@@ -1,0 +1,252 @@
+"""The ledger: parts total the state, each part against NumPy, and shares over depth."""
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from model import hooks
+from model.analysis.ledger import carried, is_needed, ledger
+from model.config import ModelConfig
+from model.hooks import Recorder, recording
+from model.points import catalogue
+from model.transformer import Transformer, with_weights
+
+torch.set_num_threads(1)
+
+NORMS = pytest.mark.parametrize("norm", ["pre", "post"])
+N = 7
+
+
+def config(norm="post", **changes) -> ModelConfig:
+    sizes = {"d_model": 48, "n_heads": 6, "d_mlp": 80, "n_layers": 3, "n_ctx": 64, "d_vocab": 97}
+    return ModelConfig(**{**sizes, "norm": norm, "unembed": True, **changes})
+
+
+def uneven_weights(config: ModelConfig, dtype=torch.float32) -> dict[str, Tensor]:
+    """Every parameter random, norms and biases too, so that nothing cancels or is left out."""
+    draw = torch.Generator().manual_seed(7)
+    with torch.device("meta"):
+        shapes = {name: p.shape for name, p in Transformer(config).named_parameters()}
+    return {
+        name: (
+            torch.randn(shape, generator=draw, dtype=torch.float64) * 0.3 + name.endswith(".w")
+        ).to(dtype)
+        for name, shape in shapes.items()
+    }
+
+
+def recorded(config: ModelConfig, weights: dict[str, Tensor], n: int = N):
+    model = with_weights(config, weights)
+    hooks.attach(model)
+    ids = torch.randint(config.d_vocab, (n,), generator=torch.Generator().manual_seed(n))
+    keep = frozenset(p for p in catalogue(config, n) if is_needed(p))
+    with torch.no_grad(), recording(Recorder(keep)) as recorder:
+        model(ids)
+    return model, recorder
+
+
+def states(config: ModelConfig, recorder: Recorder) -> list[str]:
+    """Every vector of the model that a run names, under each of its names."""
+    named = {step.output for step in recorder.steps} | recorder.same_as.keys()
+    return [point for point in catalogue(config, N) if point in named]
+
+
+@NORMS
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("final_norm", [False, True])
+def test_parts_total_every_state_to_1e_12_in_float64(norm, causal, final_norm):
+    torch.set_default_dtype(torch.float64)
+    try:
+        c = config(norm, causal=causal, final_norm=final_norm)
+        model, recorder = recorded(c, uneven_weights(c, torch.float64))
+    finally:
+        torch.set_default_dtype(torch.float32)
+    named = states(c, recorder)
+    assert {"embed_sum", "blocks.0.attn_out", "blocks.1.resid_mid", "blocks.2.out"} <= set(named)
+    for state in named:
+        for pos in (0, N - 1):
+            book = ledger(model, recorder, state, pos)
+            assert book.error < 1e-12, state
+            assert sum(part.share for part in book.parts) == pytest.approx(1, abs=1e-11)
+            assert book.total.length == pytest.approx(book.length, rel=1e-11)
+
+
+@NORMS
+def test_parts_total_every_state_of_a_float32_run(norm):
+    c = config(norm, n_layers=12)
+    model, recorder = recorded(c, uneven_weights(c))
+    some = states(c, recorder)[::7]
+    assert max(ledger(model, recorder, state, 3).error for state in some) < 1e-5
+
+
+def test_layer_norms_of_the_parts_do_not_total_the_layer_norm_of_the_sum():
+    c = config("post")
+    model, recorder = recorded(c, uneven_weights(c))
+    book = ledger(model, recorder, "blocks.0.resid_mid", 2)
+    assert book.error < 1e-5
+    skip = recorder.values["embed_sum"][2].double()
+    write = recorder.values["blocks.0.attn_out"][2].double()
+    out = recorder.values["blocks.0.ln1.out"][2].double()
+    wrong = sum(model.blocks[0].ln1.double()(part) for part in (skip, write))
+    assert float((wrong - out).norm()) > 1
+
+
+def numpy_of(tensor: Tensor) -> np.ndarray:
+    return tensor.detach().double().numpy()
+
+
+@NORMS
+def test_each_part_is_what_numpy_computes(norm):
+    c = config(norm, n_layers=2)
+    weights = uneven_weights(c)
+    model, recorder = recorded(c, weights)
+    w = {name: numpy_of(value) for name, value in weights.items()}
+    v = {name: numpy_of(value) for name, value in recorder.values.items()}
+    pos, parts = 4, {}
+    sublayers = [(layer, name) for layer in range(2) for name in ("attn", "mlp")]
+    stream = {"embed": v["embed"][pos], "pos_embed": v["pos_embed"][pos]}
+
+    def normed(vectors, name, x):
+        scale = np.sqrt(np.var(x) + c.eps)
+        gamma, beta = w[f"{name}.w"], w[f"{name}.b"]
+        passed = {n: (u - u.mean()) / scale * gamma for n, u in vectors.items()}
+        return passed | {f"{name}.b": beta}
+
+    for layer, sublayer in sublayers:
+        at = f"blocks.{layer}."
+        if sublayer == "attn":
+            matrix, z = w[f"{at}attn.W_O.weight"], v[f"{at}attn.z"][pos].reshape(-1)
+            for head in range(c.n_heads):
+                only = np.zeros_like(z)
+                only[head * c.d_head : (head + 1) * c.d_head] = z[
+                    head * c.d_head : (head + 1) * c.d_head
+                ]
+                stream[f"L{layer}H{head}"] = matrix @ only
+            stream[f"{at}attn.b_O"] = w[f"{at}attn.W_O.bias"]
+            total, ln = "resid_mid", "ln1"
+        else:
+            hidden = v[f"{at}mlp.post"][pos]
+            stream[f"{at}mlp"] = w[f"{at}mlp.W_out.weight"] @ hidden
+            stream[f"{at}mlp.b_out"] = w[f"{at}mlp.W_out.bias"]
+            total, ln = "resid_post", "ln2"
+        if norm == "post":
+            stream = normed(stream, at + ln, v[at + total][pos])
+    if norm == "pre":
+        stream = normed(stream, "ln_final", v["blocks.1.resid_post"][pos])
+    parts = stream
+
+    state = "ln_final.out" if norm == "pre" else "blocks.1.ln2.out"
+    direction = torch.randn(c.d_model, generator=torch.Generator().manual_seed(1))
+    book = ledger(model, recorder, state, pos, direction)
+    whole = v[state][pos]
+    assert {part.name for part in book.parts} == parts.keys()
+    for part in book.parts:
+        u = parts[part.name]
+        assert part.length == pytest.approx(np.linalg.norm(u), rel=1e-5)
+        assert part.projection == pytest.approx(u @ numpy_of(direction), rel=1e-4, abs=1e-5)
+        assert part.share == pytest.approx(u @ whole / (whole @ whole), rel=1e-4, abs=1e-6)
+    assert book.total.projection == pytest.approx(whole @ numpy_of(direction), rel=1e-4)
+
+
+@NORMS
+def test_every_part_names_its_author(norm):
+    c = config(norm, n_layers=2)
+    model, recorder = recorded(c, uneven_weights(c))
+    book = ledger(model, recorder, "blocks.1.out", 0)
+    kinds: dict[str, int] = {}
+    for part in book.parts:
+        kinds[part.kind] = kinds.get(part.kind, 0) + 1
+    betas = {"beta": 4} if norm == "post" else {}
+    assert kinds == {"embed": 1, "pos_embed": 1, "head": 12, "mlp": 2, "bias": 4} | betas
+    heads = [(part.layer, part.head) for part in book.parts if part.kind == "head"]
+    assert sorted(heads) == [(layer, head) for layer in range(2) for head in range(6)]
+    assert {part.name: part.layer for part in book.parts}["blocks.1.mlp.b_out"] == 1
+
+
+def test_norms_are_held_where_the_stream_meets_them():
+    for norm, state, held in (
+        ("pre", "blocks.1.out", []),
+        ("pre", "ln_final.out", ["ln_final"]),
+        ("pre", "blocks.1.ln1.out", ["blocks.1.ln1"]),
+        ("post", "blocks.0.resid_mid", []),
+        ("post", "blocks.1.resid_mid", ["blocks.0.ln1", "blocks.0.ln2"]),
+        ("post", "blocks.1.attn_out", []),
+    ):
+        c = config(norm, n_layers=2)
+        model, recorder = recorded(c, uneven_weights(c))
+        frozen = ledger(model, recorder, state, 1).frozen_scales
+        assert [one.norm for one in frozen] == held
+        for one in frozen:
+            assert one.scale == pytest.approx(float(recorder.values[f"{one.norm}.scale"][1]))
+
+
+def test_a_point_that_no_step_makes_is_refused():
+    c = config()
+    model, recorder = recorded(c, uneven_weights(c))
+    with pytest.raises(KeyError):
+        ledger(model, recorder, "blocks.0.attn.q", 0)
+
+
+@NORMS
+def test_what_is_carried_to_the_end_is_its_part_of_the_end(norm):
+    c = config(norm)
+    model, recorder = recorded(c, uneven_weights(c))
+    end = "ln_final.out" if norm == "pre" else "blocks.2.out"
+    direction = torch.eye(c.d_model)[5]
+    book = ledger(model, recorder, end, 3, direction)
+    z = recorder.values["blocks.1.attn.z"][3]
+    weight = model.blocks[1].attn.W_O.weight.view(c.d_model, c.n_heads, c.d_head)
+    writes = torch.stack([weight[:, h] @ z[h] for h in range(c.n_heads)])
+    vectors, met = carried(model, recorder, 3, "blocks.1.attn_out", writes, end)
+    expected = [p.projection for p in book.parts if p.kind == "head" and p.layer == 1]
+    assert vectors[:, 5].tolist() == pytest.approx(expected, rel=1e-5, abs=1e-7)
+    after = ["blocks.1.ln1", "blocks.1.ln2", "blocks.2.ln1", "blocks.2.ln2"]
+    assert met == (["ln_final"] if norm == "pre" else after)
+
+
+def xavier_shares(norm: str, seed: int) -> list[float]:
+    """Share of 16 random vectors after block 1, 4, 8 and 12; the average of every third."""
+    c = ModelConfig(
+        d_model=128,
+        n_heads=8,
+        d_mlp=512,
+        n_layers=12,
+        n_ctx=16,
+        d_vocab=16,
+        norm=norm,
+        positions="learned",
+        scale_embedding=False,
+    )
+    draw = torch.Generator().manual_seed(seed)
+    with torch.device("meta"):
+        shapes = {name: p.shape for name, p in Transformer(c).named_parameters()}
+    weights = {}
+    for name, shape in shapes.items():
+        weights[name] = torch.full(shape, float(name.endswith(".w")))
+        if name == "embed.weight":
+            weights[name] = torch.randn(shape, generator=draw)
+        elif len(shape) == 2 and name != "pos_embed.weight":
+            # PyTorch draws Q, K and V as one matrix [3 d_model, d_model]: half the variance.
+            gain = 0.5**0.5 if name[-8:-7] in "QKV" else 1.0
+            torch.nn.init.xavier_uniform_(weights[name], gain, generator=draw)
+    model = with_weights(c, weights)
+    hooks.attach(model)
+    keep = frozenset(p for p in catalogue(c, 16) if is_needed(p))
+    with torch.no_grad(), recording(Recorder(keep)) as recorder:
+        model(torch.arange(16))
+    after = tuple(f"blocks.{layer}.out" for layer in (0, 3, 7, 11))
+    rows = [
+        [s.shares["embed"] for s in ledger(model, recorder, after[-1], pos, depth=after).depth]
+        for pos in range(0, 16, 3)
+    ]
+    return np.mean(rows, axis=0).tolist()
+
+
+@pytest.mark.parametrize(
+    ("norm", "shares"),
+    [("post", [0.74, 0.21, 0.026, 0.002]), ("pre", [0.74, 0.37, 0.20, 0.13])],
+)
+def test_the_first_input_fades_faster_in_post_ln(norm, shares):
+    measured = np.mean([xavier_shares(norm, seed) for seed in range(4)], axis=0)
+    assert measured.tolist() == pytest.approx(shares, rel=0.15, abs=0.004)
