@@ -20,7 +20,7 @@ API_VERSION = "1"
 
 EVERY_CALL = (403, 413, 421, 500)
 CALLS_WITH_BODY = (408, 415, 422, 503)
-MORE: dict[str, tuple[int, ...]] = {"trace": (404,)}
+MORE: dict[str, tuple[int, ...]] = {"trace": (404,), "cost": (422, 503)}
 """Further refusals of a call, by its operation id."""
 
 BODIES: dict[str, type[BaseModel]] = {"trace": schemas.TraceBody, "add_norm": schemas.AddNormBody}
@@ -77,7 +77,11 @@ def _complete_call(call: dict[str, Any], sentences: dict[str, str]) -> None:
     name = call["operationId"]
     call["summary"] = sentences.get(f"api.call.{name}.summary", "")
     call["description"] = sentences.get(f"api.call.{name}.description", "")
-    call.setdefault("parameters", []).append(
+    for parameter in call.setdefault("parameters", []):
+        parameter["schema"].pop("title", None)
+        described = sentences.get(f"api.parameter.{name}.{parameter['name']}", "")
+        parameter["description"] = described
+    call["parameters"].append(
         {
             "name": "lang",
             "in": "query",

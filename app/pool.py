@@ -35,7 +35,8 @@ class ComputePool:
         self.places = settings.workers + settings.queue
         self._taken = 0
         self._lock = threading.Lock()
-        self._executor = ThreadPoolExecutor(settings.workers, thread_name_prefix="compute")
+        self._workers = settings.workers
+        self._executor: ThreadPoolExecutor | None = None
 
     async def run(self, work: Callable[[], Result], request: Request | None = None) -> Result:
         """Compute `work` in a worker.
@@ -46,11 +47,7 @@ class ComputePool:
             Refusal: ``busy``, where the queue is full.
             ClientDisconnect: the client of `request` has gone.
         """
-        with self._lock:
-            if self._taken >= self.places:
-                raise Refusal("busy")
-            self._taken += 1
-        future = self._executor.submit(work)
+        future = self._submit(work)
         future.add_done_callback(self._leave)
         result = asyncio.wrap_future(future)
         if request is None:
@@ -66,12 +63,26 @@ class ComputePool:
         finally:
             gone.cancel()
 
+    def _submit(self, work: Callable[[], Result]) -> Future[Result]:
+        with self._lock:
+            if self._taken >= self.places:
+                raise Refusal("busy")
+            # Made on first use: an application may be started again after it was closed.
+            if self._executor is None:
+                self._executor = ThreadPoolExecutor(self._workers, thread_name_prefix="compute")
+            future = self._executor.submit(work)
+            self._taken += 1
+            return future
+
     def _leave(self, _: Future[Any]) -> None:
         with self._lock:
             self._taken -= 1
 
     def close(self) -> None:
-        self._executor.shutdown(wait=False, cancel_futures=True)
+        with self._lock:
+            executor, self._executor = self._executor, None
+        if executor is not None:
+            executor.shutdown(wait=False, cancel_futures=True)
 
 
 async def _gone(request: Request) -> None:

@@ -81,6 +81,7 @@ class ModelReply(Reply):
     activation: str
     eps: float
     causal: bool
+    text_pair: bool
     parameters: int
     languages: list[str]
     licence: str
@@ -115,6 +116,7 @@ class TokenReply(Reply):
     special: bool
     part: int | None
     parts: int | None
+    segment: Literal[0, 1]
 
 
 class SourceReply(Reply):
@@ -244,6 +246,7 @@ class IncludeReply(Reply):
 
 class TraceRequestReply(Reply):
     text: str
+    text_pair: str | None
     model: str
     norm: Norm
     weights: Norm | None

@@ -71,6 +71,9 @@ class TraceBody(Body):
     """The body of `POST /trace`."""
 
     text: str = Field(max_length=limits.TEXT_CHARACTERS, examples=["The cat sat on the mat."])
+    text_pair: str | None = Field(
+        None, max_length=limits.TEXT_CHARACTERS, examples=[None]
+    )
     model: str | None = Field(None, max_length=limits.MODEL_CHARACTERS, examples=["textbook"])
     norm: Norm | None = Field(None, examples=["post"])
     weights: Norm | None = Field(None, examples=[None])

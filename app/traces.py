@@ -33,6 +33,7 @@ def run(registry: Registry, body: TraceBody) -> Trace:
         registry,
         TraceRequest(
             text=body.text,
+            text_pair=body.text_pair,
             model=body.model,
             norm=body.norm,
             weights=body.weights,
@@ -53,6 +54,7 @@ def reply_of(trace: Trace, body: TraceBody) -> dict[str, Any]:
     return {
         "request": {
             "text": body.text,
+            "text_pair": body.text_pair,
             "model": trace.model.id,
             "norm": trace.model.norm,
             "weights": trace.model.weights,

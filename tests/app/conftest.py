@@ -1,4 +1,4 @@
-"""What the application's tests share: a client without a socket, small requests, and the shape of errors."""
+"""What the tests of the application share: a client, small requests and the shape of errors."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Both catalogues hold the same keys with the same parameters, and a parameter cannot act as one."""
+"""Both catalogues hold the same keys with the same parameters; a parameter cannot act as one."""
 
 import json
 import re

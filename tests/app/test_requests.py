@@ -1,4 +1,4 @@
-"""What a request may hold: loose types, odd numbers and broken text are refused, naming the field."""
+"""What a request may hold: loose types, odd numbers and broken text are refused, by field."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,0 +1,118 @@
+"""The shape of the replies of a cost and of experiments; must not be used to answer a request."""
+
+from app.replies import Reply
+
+
+class TermReply(Reply):
+    coefficient: int
+    powers: dict[str, int]
+    part: str | None
+    value: int
+
+
+class CountReply(Reply):
+    value: int
+    formula: str
+    terms: list[TermReply]
+
+
+class CostRequestReply(Reply):
+    d_model: int
+    n_heads: int
+    d_mlp: int
+    n_ctx: int
+    n_layers: int
+    kernel: int
+    radius: int
+    n_queries: int
+
+
+class ParameterReply(Reply):
+    name: str
+    group: str
+    kind: str
+    shape: list[int]
+    count: CountReply
+
+
+class ParametersReply(Reply):
+    matrices: list[ParameterReply]
+    attention: CountReply
+    mlp: CountReply
+    weights: CountReply
+    biases: CountReply
+    norms: CountReply
+    block: CountReply
+    all_blocks: CountReply
+    final_norm: CountReply
+    weights_at_2d: CountReply
+    perceptron: CountReply
+    perceptron_at_2n: CountReply
+    to_mlp: float
+    to_weights: float
+    to_block: float
+
+
+class DepthReply(Reply):
+    value: int
+    formula: str
+
+
+class RowReply(Reply):
+    name: str
+    weights: CountReply
+    multiply_adds: CountReply
+    order: str
+    pairs_only: CountReply | None
+    pairs_only_order: str | None
+    steps: DepthReply | None
+    path: DepthReply | None
+    dilated: DepthReply | None
+    dilated_causal: DepthReply | None
+    kernel: int | None
+
+
+class CrossingReply(Reply):
+    name: str
+    left: str
+    right: str
+    formula: str
+    n: float | None
+    multiply_adds: float | None
+
+
+class CurveReply(Reply):
+    n: list[int]
+    lines: dict[str, list[int]]
+    pairs_share: list[float]
+    map_bytes: list[int]
+
+
+class ShareReply(Reply):
+    n: int
+    share: float
+
+
+class MemoryReply(Reply):
+    weights: int
+    perceptron: int
+    vectors: int
+    hidden: int
+    maps: int
+    pattern: int
+    statistics: int
+    activations: int
+
+
+class CostReply(Reply):
+    request: CostRequestReply
+    symbols: dict[str, int]
+    parameters: ParametersReply
+    rows: list[RowReply]
+    multiply_adds: CountReply
+    flops: int
+    perceptron_to_block: float
+    shares: list[ShareReply]
+    crossings: list[CrossingReply]
+    curve: CurveReply
+    memory: MemoryReply
