@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from model.block import Block
 from model.layers import (
     Add,
+    AddThree,
     Embed,
     FeedForward,
     HookPoint,
@@ -25,6 +26,7 @@ from model.layers import (
     LearnedPositions,
     SelfAttention,
     SinusoidalPositions,
+    TypeEmbed,
     Unembed,
 )
 
@@ -32,7 +34,9 @@ KINDS: dict[type[nn.Module], str] = {
     Embed: "embed",
     SinusoidalPositions: "embed",
     LearnedPositions: "embed",
+    TypeEmbed: "embed",
     Add: "add",
+    AddThree: "add",
     LayerNorm: "layer_norm",
     SelfAttention: "attention",
     FeedForward: "mlp",

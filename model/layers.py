@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from model.config import Activation, ModelConfig
+from model.config import Activation, ModelConfig, Rotary
 
 ACTIVATION_FUNCTIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
@@ -81,10 +82,31 @@ class LearnedPositions(Part):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.empty(config.n_ctx, config.d_model))
+        self.padding_id = config.padding_id
+        unused = 0 if config.padding_id is None else config.padding_id + 1
+        self.weight = nn.Parameter(torch.empty(unused + config.n_ctx, config.d_model))
 
     def forward(self, ids: Tensor) -> Tensor:
-        return self.weight[: ids.shape[-1]]  # [pos, d_model]
+        if self.padding_id is None:
+            return self.weight[: ids.shape[-1]]  # [pos, d_model]
+        # RoBERTa counts the tokens that are not padding, and begins after padding's own row.
+        counted = ids != self.padding_id
+        places = counted.cumsum(-1) * counted + self.padding_id
+        return F.embedding(places, self.weight)  # [pos, d_model]
+
+
+class TypeEmbed(Part):
+    """One learned vector for each text of a pair: 0 for the first, 1 for the second.
+
+    Source: Devlin et al. 2019, BERT, section 3 (segment embeddings).
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(config.n_types, config.d_model))
+
+    def forward(self, types: Tensor) -> Tensor:
+        return F.embedding(types, self.weight)  # [pos, d_model]
 
 
 class Add(Part):
@@ -92,6 +114,13 @@ class Add(Part):
 
     def forward(self, skip: Tensor, write: Tensor) -> Tensor:
         return skip + write
+
+
+class AddThree(Part):
+    """One circled plus with three inputs: what was there, plus two writes at once."""
+
+    def forward(self, skip: Tensor, first: Tensor, second: Tensor) -> Tensor:
+        return skip + first + second
 
 
 class LayerNorm(Part):
@@ -122,6 +151,53 @@ class LayerNorm(Part):
         return out
 
 
+@lru_cache(maxsize=16)
+def later_keys(n_ctx: int) -> Tensor:
+    """Whether a key comes after its query [query, key]; one table for all blocks of that size."""
+    return torch.ones(n_ctx, n_ctx, dtype=torch.bool, device="cpu").triu(1)
+
+
+@lru_cache(maxsize=16)
+def rotary_angles(rotary: Rotary, n_ctx: int, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """Cosine and sine of every place's angles [pos, dims]; both halves of a pair have the same.
+
+    In float32, angles of late places included: trained models know them so rounded.
+    """
+    pair = torch.arange(0, rotary.dims, 2, dtype=dtype, device="cpu") / rotary.dims
+    place = torch.arange(n_ctx, dtype=dtype, device="cpu")[:, None]
+    angle = place * (1.0 / rotary.base**pair)  # [pos, pair]
+    both = torch.cat([angle, angle], dim=-1)
+    return both.cos(), both.sin()
+
+
+class Rotate(Part):
+    """Turn pairs of a head's components by angles that grow with the place.
+
+    Component i pairs with i + dims/2; components from ``dims`` on stay as they are. Two turned
+    vectors have a dot product that depends on the distance of their places only.
+
+    Source: Su et al. 2021, equation 34, in GPT-NeoX' order of components (Black et al. 2022).
+    """
+
+    cos: Tensor
+    sin: Tensor
+
+    def __init__(self, rotary: Rotary, n_ctx: int) -> None:
+        super().__init__()
+        self.dims = rotary.dims
+        cos, sin = rotary_angles(rotary, n_ctx, torch.get_default_dtype())
+        self.register_buffer("cos", cos, persistent=False)
+        self.register_buffer("sin", sin, persistent=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        n = x.shape[-3]
+        turned, rest = x[..., : self.dims], x[..., self.dims :]
+        first, second = turned.chunk(2, dim=-1)
+        quarter = torch.cat([-second, first], dim=-1)  # turned by 90 degrees
+        turned = turned * self.cos[:n, None] + quarter * self.sin[:n, None]
+        return torch.cat([turned, rest], dim=-1)  # [pos, head, d_head]
+
+
 class SelfAttention(Part):
     """Multi-head attention of a text on itself: softmax(Q K^T / sqrt(d_head)) V, joined by W_O.
 
@@ -130,19 +206,26 @@ class SelfAttention(Part):
 
     later: Tensor
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: ModelConfig, layer: int = 0) -> None:
         super().__init__()
-        d_model = config.d_model
+        d_model, bias = config.d_model, config.attention_bias
         self.n_heads, self.d_head, self.causal = config.n_heads, config.d_head, config.causal
-        self.W_Q = nn.Linear(d_model, d_model)
-        self.W_K = nn.Linear(d_model, d_model)
-        self.W_V = nn.Linear(d_model, d_model)
-        self.W_O = nn.Linear(d_model, d_model)
-        later = torch.ones(config.n_ctx, config.n_ctx, dtype=torch.bool, device="cpu").triu(1)
-        self.register_buffer("later", later, persistent=False)  # [query, key]
+        self.W_Q = nn.Linear(d_model, d_model, bias=bias)
+        self.W_K = nn.Linear(d_model, d_model, bias=bias)
+        self.W_V = nn.Linear(d_model, d_model, bias=bias)
+        self.W_O = nn.Linear(d_model, d_model, bias=bias)
+        self.divisor = math.sqrt(self.d_head) if config.scale_scores else 1.0
+        if config.scale_by_layer:
+            self.divisor *= layer + 1
+        if self.causal:
+            self.register_buffer("later", later_keys(config.n_ctx), persistent=False)
+        self.rotate = None if config.rotary is None else Rotate(config.rotary, config.n_ctx)
         self.q = HookPoint()
         self.k = HookPoint()
         self.v = HookPoint()
+        if self.rotate is not None:
+            self.rot_q = HookPoint()
+            self.rot_k = HookPoint()
         self.dot = HookPoint()
         self.attn_scores = HookPoint()
         self.pattern = HookPoint()
@@ -152,8 +235,10 @@ class SelfAttention(Part):
         q = self.q(self.split_heads(self.W_Q(x)))  # [pos, head, d_head]
         k = self.k(self.split_heads(self.W_K(x)))  # [pos, head, d_head]
         v = self.v(self.split_heads(self.W_V(x)))  # [pos, head, d_head]
+        if self.rotate is not None:
+            q, k = self.rot_q(self.rotate(q)), self.rot_k(self.rotate(k))
         dot = self.dot(by_head(q) @ by_head(k).mT)  # [head, query, key]
-        scores = self.attn_scores(self.hide_later(dot / math.sqrt(self.d_head)))
+        scores = self.attn_scores(self.hide_later(dot / self.divisor))
         pattern = self.pattern(scores.softmax(-1))  # [head, query, key]
         z = self.z(by_head(pattern @ by_head(v)))  # [pos, head, d_head]
         out: Tensor = self.W_O(z.flatten(-2))  # [pos, d_model]
@@ -198,15 +283,23 @@ class FeedForward(Part):
 
 
 class Unembed(Part):
-    """State to one score per vocabulary entry, with the embedding table transposed (tied weights).
+    """State to one score per vocabulary entry.
 
-    Source: Vaswani et al. 2017, section 3.4; Press and Wolf 2017.
+    With the embedding table transposed (tied weights: Vaswani et al. 2017, section 3.4; Press and
+    Wolf 2017) or, where ``embed`` is null, with a matrix of its own.
     """
 
-    def __init__(self, embed: Embed) -> None:
+    def __init__(self, config: ModelConfig, embed: Embed | None) -> None:
         super().__init__()
         # Held in a tuple: a second registration would list the shared table as two parameters.
-        self.tied = (embed,)
+        self.tied = () if embed is None else (embed,)
+        if embed is None:
+            self.weight = nn.Parameter(torch.empty(config.d_vocab, config.d_model))
+
+    @property
+    def table(self) -> Tensor:
+        """One row for each vocabulary entry [d_vocab, d_model]."""
+        return self.tied[0].weight if self.tied else self.weight
 
     def forward(self, x: Tensor) -> Tensor:
-        return x @ self.tied[0].weight.mT  # [pos, d_vocab]
+        return x @ self.table.mT  # [pos, d_vocab]

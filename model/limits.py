@@ -2,6 +2,8 @@
 
 MAX_NUMBERS = 4_000_000  # 16 MB as float32
 MAX_NUMBERS_AS_TEXT = 2_000_000  # about 20 MB of decimals
+# Of one run, shares of all heads and blocks, which its summary keeps: 1.6 GB.
+MAX_SHARES = 24 * 64 * 512**2
 
 # Of the random model: a block of these sizes still answers within seconds on a laptop.
 MAX_D_MODEL = 1024

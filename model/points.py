@@ -32,10 +32,11 @@ def catalogue(config: ModelConfig, n: int) -> dict[str, PointSpec]:
     last = f"blocks.{config.n_layers - 1}."
     unread = {"logits"}
     if not config.unembed:
-        # Nothing comes after the final state.
-        unread |= {"ln_final.out"} if config.has_final_norm else {f"{last}out", f"{last}ln2.out"}
-        if config.norm == "pre" and not config.has_final_norm:
-            unread.add(f"{last}resid_post")
+        # Nothing comes after the final state, by whichever of its names.
+        if config.has_final_norm:
+            unread.add("ln_final.out")
+        else:
+            unread |= {f"{last}out", last + ("ln2.out" if config.norm == "post" else "resid_post")}
     return {
         name: PointSpec(
             name=name,
@@ -48,9 +49,12 @@ def catalogue(config: ModelConfig, n: int) -> dict[str, PointSpec]:
 
 
 def _names_and_axes(config: ModelConfig) -> list[tuple[str, str]]:
-    rows = [(name, "pos d_model") for name in ("embed", "pos_embed", "embed_sum")]
+    rows = [(name, "pos d_model") for name in _embeddings(config)]
+    if config.embed_norm:
+        rows += _norm_rows("embed_ln")
+    block = _block_rows(config)
     for layer in range(config.n_layers):
-        rows += [(f"blocks.{layer}.{name}", axes) for name, axes in _block_rows(config.norm)]
+        rows += [(f"blocks.{layer}.{name}", axes) for name, axes in block]
     if config.has_final_norm:
         rows += _norm_rows("ln_final")
     if config.unembed:
@@ -58,12 +62,17 @@ def _names_and_axes(config: ModelConfig) -> list[tuple[str, str]]:
     return rows
 
 
-def _block_rows(norm: Norm) -> list[tuple[str, str]]:
+def _embeddings(config: ModelConfig) -> list[str]:
+    if not config.has_position_vectors:
+        return ["embed"]
+    return ["embed", "pos_embed", *(["type_embed"] if config.n_types else []), "embed_sum"]
+
+
+def _block_rows(config: ModelConfig) -> list[tuple[str, str]]:
     ln1, ln2 = _norm_rows("ln1"), _norm_rows("ln2")
+    turned = [] if config.rotary is None else ["attn.rot_q", "attn.rot_k"]
     attention = [
-        ("attn.q", "pos head d_head"),
-        ("attn.k", "pos head d_head"),
-        ("attn.v", "pos head d_head"),
+        *((name, "pos head d_head") for name in ("attn.q", "attn.k", "attn.v", *turned)),
         ("attn.dot", "head query key"),
         ("attn.attn_scores", "head query key"),
         ("attn.pattern", "head query key"),
@@ -73,11 +82,12 @@ def _block_rows(norm: Norm) -> list[tuple[str, str]]:
     ]
     feed_forward = [("mlp.pre", "pos d_mlp"), ("mlp.post", "pos d_mlp"), ("mlp_out", "pos d_model")]
     mid, post = [("resid_mid", "pos d_model")], [("resid_post", "pos d_model")]
-    inside = (
-        ln1 + attention + mid + ln2 + feed_forward + post
-        if norm == "pre"
-        else attention + mid + ln1 + feed_forward + post + ln2
-    )
+    if config.wiring == "parallel":
+        inside = ln1 + attention + ln2 + feed_forward + post
+    elif config.norm == "pre":
+        inside = ln1 + attention + mid + ln2 + feed_forward + post
+    else:
+        inside = attention + mid + ln1 + feed_forward + post + ln2
     return [("resid_pre", "pos d_model"), *inside, ("out", "pos d_model")]
 
 

@@ -11,6 +11,7 @@ from model import hooks, limits, textbook
 from model.config import ModelConfig, Norm
 from model.errors import ModelError
 from model.tokenizer import Tokenizer
+from model.tokenizer.cut import Cut, Encode, Vocabulary
 from model.transformer import Transformer, with_weights
 from model.twins import weights as twins
 from model.twins.recipe import twin_config
@@ -26,7 +27,12 @@ class Note:
 
 @dataclass(frozen=True)
 class ModelEntry:
-    """One model as ``GET /models`` lists it. ``norms``: the placements it was trained in."""
+    """One model as ``GET /models`` lists it.
+
+    Attributes:
+        norms: the placements it was trained in.
+        text_pair: whether it reads two texts.
+    """
 
     id: str
     kind: str
@@ -44,6 +50,7 @@ class ModelEntry:
     activation: str
     eps: float
     causal: bool
+    text_pair: bool
     parameters: int
     languages: list[str]
     licence: str
@@ -64,26 +71,27 @@ class Runnable:
         hooked: the tree whose hooks a recorder listens to.
         plain: the same weights without a hook: what a recorded run is checked against.
         weights: the placement the weights were trained in; null for random ones.
-        starts_with_token: whether texts get the start token.
         settings: the full configuration of a random model, null for others.
+        half_precision: tensors stored in float16 or bfloat16, by name, with their dtype.
     """
 
     entry: ModelEntry
     config: ModelConfig
     hooked: Transformer
     plain: Transformer
-    tokenizer: Tokenizer
+    tokenizer: Vocabulary
+    encode: Encode
     weights: Norm | None
     norm_is_trained: bool | None
-    starts_with_token: bool
     settings: textbook.Settings | None
+    half_precision: Mapping[str, str]
     notes: list[Note]
 
 
 def entry_of(config: ModelConfig, **about: object) -> ModelEntry:
     """The listing of a model with this configuration."""
     return ModelEntry(
-        wiring="sequential",
+        wiring=config.wiring,
         n_layers=config.n_layers,
         n_heads=config.n_heads,
         d_model=config.d_model,
@@ -94,6 +102,7 @@ def entry_of(config: ModelConfig, **about: object) -> ModelEntry:
         activation=config.activation,
         eps=config.eps,
         causal=config.causal,
+        text_pair=config.n_types > 1,
         parameters=config.n_parameters,
         **about,  # type: ignore[arg-type]
     )
@@ -193,9 +202,9 @@ class Registry:
             config,
             tensors,
             self.tokenizer,
+            lambda text, pair: Cut(self.tokenizer.encode(text, bos=True)),
             weights=weights,
             norm_is_trained=norm == weights,
-            starts_with_token=True,
             notes=entry.notes + _wiring_notes(trained, config),
         )
         with self._lock:
@@ -215,6 +224,7 @@ class Registry:
             config,
             textbook.random_weights(config, settings.seed),
             self.tokenizer,
+            lambda text, pair: Cut(self.tokenizer.encode(text)),
             settings=settings,
             notes=entry.notes,
         )
@@ -244,12 +254,13 @@ def assemble(
     entry: ModelEntry,
     config: ModelConfig,
     tensors: dict[str, Tensor],
-    tokenizer: Tokenizer,
+    tokenizer: Vocabulary,
+    encode: Encode,
     *,
     weights: Norm | None = None,
     norm_is_trained: bool | None = None,
-    starts_with_token: bool = False,
     settings: textbook.Settings | None = None,
+    half_precision: Mapping[str, str] | None = None,
     notes: list[Note],
 ) -> Runnable:
     """Two module trees over one set of tensors, the first with its hooks registered."""
@@ -261,9 +272,10 @@ def assemble(
         hooked=hooked,
         plain=with_weights(config, tensors),
         tokenizer=tokenizer,
+        encode=encode,
         weights=weights,
         norm_is_trained=norm_is_trained,
-        starts_with_token=starts_with_token,
         settings=settings,
+        half_precision=half_precision or {},
         notes=notes,
     )

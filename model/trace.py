@@ -9,7 +9,15 @@ from torch import Tensor
 from model import limits
 from model.analysis.heads import HeadMetrics, head_metrics
 from model.analysis.stream import Stream, is_state, stream_of
-from model.checks import COSTLY, Check, NotChecked, cheap_checks, costly_checks, non_finite
+from model.checks import (
+    COSTLY,
+    Check,
+    NotChecked,
+    cheap_checks,
+    costly_checks,
+    non_finite,
+    not_checkable,
+)
 from model.config import ModelConfig, Norm
 from model.hooks import Recorder, Step
 from model.layers import SelfAttention
@@ -166,7 +174,7 @@ def is_summarised(point: str, norm: Norm) -> bool:
     last = point.rpartition(".")[2]
     return (
         is_state(point, norm)
-        or point in ("embed", "pos_embed", "embed_sum", "logits")
+        or point in ("embed", "pos_embed", "type_embed", "embed_sum", "logits")
         or last in ("attn_out", "mlp_out", "pattern", "mean", "var", "scale", "out")
     )
 
@@ -183,7 +191,7 @@ def _summarise(
     config, values = planned.config, recorder.values
     checks = cheap_checks(runnable, recorder, recorder.keep)
     if request.verify:
-        checks += costly_checks(runnable, recorder, planned.ids)
+        checks += costly_checks(runnable, recorder, planned.inputs)
     return Trace(
         model=_as_run(runnable),
         settings=None if runnable.settings is None else asdict(runnable.settings),
@@ -207,10 +215,38 @@ def _summarise(
         ),
         predictions=_predictions(values.get("logits"), runnable),
         checks=checks,
-        not_checked=[] if request.verify else [NotChecked(name, "not_asked") for name in COSTLY],
-        flags=[Flag("non_finite", point, count) for point, count in non_finite(values).items()],
+        not_checked=_not_checked(config, request.verify),
+        flags=[
+            *_text_flags(planned),
+            *(Flag("non_finite", point, count) for point, count in non_finite(values).items()),
+        ],
         tensors=[_selected(selection, values, runnable) for selection in selections],
     )
+
+
+def _not_checked(config: ModelConfig, verify: bool) -> list[NotChecked]:
+    impossible = not_checkable(config)
+    names = {skipped.name for skipped in impossible}
+    asked = [] if verify else [NotChecked(n, "not_asked") for n in COSTLY if n not in names]
+    return asked + impossible
+
+
+def _text_flags(planned: Plan) -> list[Flag]:
+    """What the reader's text lost on the way into the model, and how exact its weights are."""
+    cut, flags = planned.cut, []
+    if cut.unknown:
+        # Each text once, in order.
+        texts = list(dict.fromkeys(cut.tokens[pos].text for pos in cut.unknown))
+        params: dict[str, object] = {"texts": texts, "positions": cut.unknown}
+        flags.append(Flag("unknown_token", None, len(cut.unknown), params))
+    if cut.dropped:
+        dropped = list(dict.fromkeys(cut.dropped))
+        flags.append(Flag("dropped_characters", None, len(cut.dropped), {"characters": dropped}))
+    if planned.runnable.half_precision:
+        dtypes = sorted(set(planned.runnable.half_precision.values()))
+        count = len(planned.runnable.half_precision)
+        flags.append(Flag("half_precision_weights", None, count, {"dtypes": dtypes}))
+    return flags
 
 
 def _as_run(runnable: Runnable) -> ModelAsRun:

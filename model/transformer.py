@@ -3,14 +3,16 @@
 import torch
 from torch import Tensor, nn
 
-from model.block import BLOCKS
+from model.block import block_type
 from model.config import ModelConfig
 from model.layers import (
     Add,
+    AddThree,
     Embed,
     LayerNorm,
     LearnedPositions,
     SinusoidalPositions,
+    TypeEmbed,
     Unembed,
 )
 
@@ -27,24 +29,46 @@ class Transformer(nn.Module):
         self.config = config
         self.embed = Embed(config)
         self.pos_embed = (
-            SinusoidalPositions(config)
+            None
+            if not config.has_position_vectors
+            else SinusoidalPositions(config)
             if config.positions == "sinusoidal"
             else LearnedPositions(config)
         )
-        self.embed_sum = Add()
-        self.blocks = nn.ModuleList(BLOCKS[config.norm](config) for _ in range(config.n_layers))
+        self.type_embed = TypeEmbed(config) if config.n_types else None
+        self.embed_sum = (
+            None if self.pos_embed is None else Add() if self.type_embed is None else AddThree()
+        )
+        self.embed_ln = LayerNorm(config) if config.embed_norm else None
+        make_block = block_type(config)
+        self.blocks = nn.ModuleList(make_block(config, layer) for layer in range(config.n_layers))
         self.ln_final = LayerNorm(config) if config.has_final_norm else None
-        self.unembed = Unembed(self.embed) if config.unembed else None
+        self.unembed = (
+            Unembed(config, self.embed if config.tied else None) if config.unembed else None
+        )
 
-    def forward(self, ids: Tensor) -> Tensor:
+    def forward(self, ids: Tensor, types: Tensor | None = None) -> Tensor:
         """Token ids [pos] to the state that leaves the model [pos, d_model].
 
         ``unembed`` makes logits of it.
+
+        Args:
+            types: 0 or 1 for each token, first or second text; null stands for zeros.
         """
-        x: Tensor = self.embed_sum(self.embed(ids), self.pos_embed(ids))
+        x = self.embedding(ids, types)
         for block in self.blocks:
             x = block(x)
         return x if self.ln_final is None else self.ln_final(x)
+
+    def embedding(self, ids: Tensor, types: Tensor | None = None) -> Tensor:
+        """What enters the first block [pos, d_model]."""
+        x: Tensor = self.embed(ids)
+        if self.embed_sum is not None and self.pos_embed is not None:
+            others = [self.pos_embed(ids)]
+            if self.type_embed is not None:
+                others.append(self.type_embed(torch.zeros_like(ids) if types is None else types))
+            x = self.embed_sum(x, *others)
+        return x if self.embed_ln is None else self.embed_ln(x)
 
 
 def with_weights(config: ModelConfig, weights: dict[str, Tensor]) -> Transformer:

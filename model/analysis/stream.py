@@ -19,7 +19,7 @@ class State:
 
 @dataclass(frozen=True)
 class Write:
-    """What an Add adds: its length and its cosine with what was there, both [pos]."""
+    """One thing that an Add adds: its length and its cosine with what was there, both [pos]."""
 
     point: str
     skip: str
@@ -46,20 +46,21 @@ def is_state(point: str, norm: str) -> bool:
 def stream_of(
     points: Iterable[str], norm: str, steps: list[Step], values: Mapping[str, Tensor]
 ) -> Stream:
-    """States in the order of the run, and the write of every Add that ran."""
+    """States in the order of the run, and the writes of every Add that ran."""
     return Stream(
         states=[
             State(point, values[point].norm(dim=-1)) for point in points if is_state(point, norm)
         ],
         writes=[
             Write(
-                point=step.inputs[1],
+                point=write,
                 skip=step.inputs[0],
                 sum=step.output,
-                length=values[step.inputs[1]].norm(dim=-1),
-                cosine=F.cosine_similarity(values[step.inputs[1]], values[step.inputs[0]], dim=-1),
+                length=values[write].norm(dim=-1),
+                cosine=F.cosine_similarity(values[write], values[step.inputs[0]], dim=-1),
             )
             for step in steps
             if step.kind == "add"
+            for write in step.inputs[1:]
         ],
     )

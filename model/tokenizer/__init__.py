@@ -41,6 +41,8 @@ class Token:
     part: int | None
     """Which byte of its character a fragment is, from 1; null for a whole token."""
     parts: int | None
+    segment: int = 0
+    """The text that the token is of: 0 for the first, 1 for the second of a pair."""
 
 
 class Tokenizer:
