@@ -139,7 +139,7 @@ def slowest_health(base: str) -> float:
     """Longest time that /health took while long runs were going on."""
     long_run = json.dumps(
         {
-            "text": "The cat sat on the mat. " * 70,
+            "text": "The cat sat on the mat. " * 60,
             "model": "textbook",
             "config": {"d_model": 512, "n_heads": 8, "d_mlp": 2048, "n_layers": 6, "n_ctx": 512},
         }
