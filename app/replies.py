@@ -84,7 +84,7 @@ class ModelReply(Reply):
     text_pair: bool
     parameters: int
     languages: list[str]
-    licence: str
+    licence: str | None
     notes: list[NoteReply]
 
 

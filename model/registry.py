@@ -3,109 +3,18 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-from torch import Tensor
-
-from model import hooks, limits, textbook
+from model import limits, textbook
 from model.config import ModelConfig, Norm
 from model.errors import ModelError
+from model.runnable import ModelEntry, Note, Runnable, Unsupported, assemble, entry_of
 from model.tokenizer import Tokenizer
-from model.tokenizer.cut import Cut, Encode, Vocabulary
-from model.transformer import Transformer, with_weights
+from model.tokenizer.cut import Cut
 from model.twins import weights as twins
 from model.twins.recipe import twin_config
 
-
-@dataclass(frozen=True)
-class Note:
-    """Something a reader of a model must know, as a code and its parameters."""
-
-    code: str
-    params: dict[str, object] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class ModelEntry:
-    """One model as ``GET /models`` lists it.
-
-    Attributes:
-        norms: the placements it was trained in.
-        text_pair: whether it reads two texts.
-    """
-
-    id: str
-    kind: str
-    family: str
-    wiring: str
-    norms: list[Norm]
-    default_norm: Norm
-    n_layers: int
-    n_heads: int
-    d_model: int
-    d_head: int
-    d_mlp: int
-    d_vocab: int
-    n_ctx: int
-    activation: str
-    eps: float
-    causal: bool
-    text_pair: bool
-    parameters: int
-    languages: list[str]
-    licence: str
-    notes: list[Note]
-
-
-@dataclass(frozen=True)
-class Unsupported:
-    id: str
-    reason: str
-
-
-@dataclass(frozen=True)
-class Runnable:
-    """A model ready to run: read-only weights under a recorded and an unrecorded module tree.
-
-    Attributes:
-        hooked: the tree whose hooks a recorder listens to.
-        plain: the same weights without a hook: what a recorded run is checked against.
-        weights: the placement the weights were trained in; null for random ones.
-        settings: the full configuration of a random model, null for others.
-        half_precision: tensors stored in float16 or bfloat16, by name, with their dtype.
-    """
-
-    entry: ModelEntry
-    config: ModelConfig
-    hooked: Transformer
-    plain: Transformer
-    tokenizer: Vocabulary
-    encode: Encode
-    weights: Norm | None
-    norm_is_trained: bool | None
-    settings: textbook.Settings | None
-    half_precision: Mapping[str, str]
-    notes: list[Note]
-
-
-def entry_of(config: ModelConfig, **about: object) -> ModelEntry:
-    """The listing of a model with this configuration."""
-    return ModelEntry(
-        wiring=config.wiring,
-        n_layers=config.n_layers,
-        n_heads=config.n_heads,
-        d_model=config.d_model,
-        d_head=config.d_head,
-        d_mlp=config.d_mlp,
-        d_vocab=config.d_vocab,
-        n_ctx=config.n_ctx,
-        activation=config.activation,
-        eps=config.eps,
-        causal=config.causal,
-        text_pair=config.n_types > 1,
-        parameters=config.n_parameters,
-        **about,  # type: ignore[arg-type]
-    )
+__all__ = ["ModelEntry", "Note", "Registry", "Runnable", "Unsupported"]
 
 
 class Registry:
@@ -248,34 +157,3 @@ def _wiring_notes(trained: ModelConfig, config: ModelConfig) -> list[Note]:
         return []
     final = "final_norm_not_run" if trained.has_final_norm else "final_norm_missing"
     return [Note("other_wiring", {"norm": config.norm, "weights": trained.norm}), Note(final)]
-
-
-def assemble(
-    entry: ModelEntry,
-    config: ModelConfig,
-    tensors: dict[str, Tensor],
-    tokenizer: Vocabulary,
-    encode: Encode,
-    *,
-    weights: Norm | None = None,
-    norm_is_trained: bool | None = None,
-    settings: textbook.Settings | None = None,
-    half_precision: Mapping[str, str] | None = None,
-    notes: list[Note],
-) -> Runnable:
-    """Two module trees over one set of tensors, the first with its hooks registered."""
-    hooked = with_weights(config, tensors)
-    hooks.attach(hooked)
-    return Runnable(
-        entry=entry,
-        config=config,
-        hooked=hooked,
-        plain=with_weights(config, tensors),
-        tokenizer=tokenizer,
-        encode=encode,
-        weights=weights,
-        norm_is_trained=norm_is_trained,
-        settings=settings,
-        half_precision=half_precision or {},
-        notes=notes,
-    )
