@@ -168,7 +168,9 @@ def torch_block(block: Block, config: ModelConfig) -> Callable[[Tensor], Tensor]
         )
     # PyTorch's layer has all biases or none.
     no_bias = torch.zeros(config.d_model)
-    ours = {f"attn.W_{matrix}.bias": no_bias for matrix in "QKVO"} | dict(block.named_parameters())
+    ours = {f"attn.W_{matrix}.bias": no_bias for matrix in "QKVO"}
+    # Detached: a parameter that is assigned would be made trainable in our shared module too.
+    ours |= {name: parameter.detach() for name, parameter in block.named_parameters()}
     theirs: dict[str, Tensor] = {
         f"{name}.{kind}": ours[f"{our_name}.{kind}"]
         for name, our_name in _TORCH_NAMES.items()

@@ -137,7 +137,8 @@ def ledger(
     Raises:
         KeyError: the state is not a vector of the stream that a step made.
     """
-    wanted = {origin(point, recorder): point for point in depth}
+    # Of a state's names the first one in the order of the run.
+    wanted = {origin(point, recorder): point for point in reversed(depth)}
     target = origin(state, recorder)
     shares: list[Shares] = []
     found: tuple[Parts, list[FrozenScale]] | None = None
@@ -248,8 +249,11 @@ def _heads(attention: SelfAttention, values: Mapping[str, Tensor], pos: int, ste
     layer = layer_of(step.name)
     authors = [Author(f"L{layer}H{head}", "head", layer, head) for head in range(attention.n_heads)]
     writes = head_writes(attention, values[f"{step.name}.z"][pos].double())
-    bias = attention.W_O.bias[None].double()
-    return Parts([*authors, Author(f"{step.name}.b_O", "bias", layer)], torch.cat([writes, bias]))
+    bias: Tensor | None = attention.W_O.bias
+    if bias is None:
+        return Parts(authors, writes)
+    authors.append(Author(f"{step.name}.b_O", "bias", layer))
+    return Parts(authors, torch.cat([writes, bias[None].double()]))
 
 
 def head_writes(attention: SelfAttention, z: Tensor) -> Tensor:

@@ -127,6 +127,13 @@ def test_every_check_passes(registry, norm, text, causal):
     assert t.not_checked == []
 
 
+def test_costly_checks_leave_the_shared_weights_read_only(registry):
+    trace(registry, verify=True)
+    runnable = registry.load("textbook", "post", None, TINY)
+    for model in (runnable.plain, runnable.hooked):
+        assert not any(parameter.requires_grad for parameter in model.parameters())
+
+
 def test_costly_checks_are_listed_when_they_were_not_asked_for(registry):
     t = trace(registry)
     assert [(n.name, n.reason) for n in t.not_checked] == [

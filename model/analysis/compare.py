@@ -1,0 +1,164 @@
+"""Where two recorded runs of one text differ, and by how much; must not run a model.
+
+Differences are second minus first. Entries that are not finite in either run, such as hidden
+scores, are left out and counted.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from model.tokenizer.cut import Vocabulary
+
+
+@dataclass(frozen=True)
+class PointDifference:
+    """One point that both runs have with one shape.
+
+    Attributes:
+        largest, mean: of the absolute differences.
+        relative: |second - first| / |first|, with |x| the root of the sum of squares.
+        cosine: of both values at each position, or query [pos]; null where a position has one
+            number only.
+        left_out: entries that are not finite in one run or both.
+    """
+
+    point: str
+    largest: float
+    mean: float
+    relative: float
+    cosine: Tensor | None
+    left_out: int
+
+
+@dataclass(frozen=True)
+class HeadDistance:
+    """Jensen-Shannon distance of one head's rows, from 0 (equal) to 1 (no key in common).
+
+    Attributes:
+        mean: over the queries; ``largest``: and the ``query`` that has it.
+    """
+
+    layer: int
+    head: int
+    label: str
+    mean: float
+    largest: float
+    query: int
+
+
+@dataclass(frozen=True)
+class TokenChange:
+    """One token among the likeliest of either run, with its probability in both."""
+
+    id: int
+    piece: str
+    label: str
+    first: float
+    second: float
+    change: float
+
+
+@dataclass(frozen=True)
+class PredictionChange:
+    """Attributes:
+    same_top: whether both runs have the same first choice.
+    distance: Jensen-Shannon distance of the two predictions over the whole vocabulary.
+    tokens: the likeliest of either run, by the size of the change.
+    """
+
+    pos: int
+    same_top: bool
+    distance: float
+    tokens: list[TokenChange]
+
+
+def point_difference(point: str, axes: list[str], first: Tensor, second: Tensor) -> PointDifference:
+    """Compare two values of one shape.
+
+    Args:
+        axes: names of the axes; ``pos`` or ``query`` is the one that the cosine keeps.
+    """
+    a, b = first.double(), second.double()
+    both = a.isfinite() & b.isfinite()
+    a, b = torch.where(both, a, 0.0), torch.where(both, b, 0.0)
+    difference = (b - a).abs()
+    counted = int(both.sum())
+    position = next(place for place, axis in enumerate(axes) if axis in ("pos", "query"))
+    rows_a, rows_b = (x.movedim(position, 0).flatten(1) for x in (a, b))
+    return PointDifference(
+        point=point,
+        largest=float(difference.max()),
+        mean=float(difference.sum() / counted) if counted else 0.0,
+        relative=float((b - a).norm() / a.norm()),
+        cosine=cosines(rows_a, rows_b).float() if rows_a.shape[1] > 1 else None,
+        left_out=both.numel() - counted,
+    )
+
+
+def cosines(a: Tensor, b: Tensor) -> Tensor:
+    """Cosine of each row of one with that of the other; not a number where one is zero."""
+    cosine: Tensor = (a * b).sum(-1) / (a.norm(dim=-1) * b.norm(dim=-1))
+    return cosine
+
+
+def jensen_shannon(p: Tensor, q: Tensor) -> Tensor:
+    """Distance of distributions along the last axis: the root of the divergence in bits.
+
+    Source: Endres and Schindelin 2003, "A New Metric for Probability Distributions".
+    """
+    middle = (p + q) / 2
+    # entr(p) = -p ln p, with 0 for 0: the divergence is H(middle) - (H(p) + H(q)) / 2.
+    entropies = [torch.special.entr(x).sum(-1) for x in (middle, p, q)]
+    divergence = entropies[0] - (entropies[1] + entropies[2]) / 2
+    bits: Tensor = divergence / torch.log(torch.tensor(2.0, dtype=divergence.dtype))
+    return bits.clamp(min=0).sqrt()
+
+
+def head_distances(layer: int, first: Tensor, second: Tensor) -> list[HeadDistance]:
+    """Distances of every head's patterns [head, query, key]."""
+    by_query = jensen_shannon(first.double(), second.double())  # [head, query]
+    largest = by_query.max(-1)
+    return [
+        HeadDistance(layer, head, f"L{layer}H{head}", mean, value, query)
+        for head, (mean, value, query) in enumerate(
+            zip(
+                by_query.mean(-1).tolist(),
+                largest.values.tolist(),
+                largest.indices.tolist(),
+                strict=True,
+            )
+        )
+    ]
+
+
+def prediction_changes(
+    first: Tensor, second: Tensor, top_k: int, vocabulary: Vocabulary
+) -> list[PredictionChange]:
+    """How the predictions of the next token change at every position; logits [pos, d_vocab]."""
+    return [
+        _prediction_change(pos, first[pos].double(), second[pos].double(), top_k, vocabulary)
+        for pos in range(len(first))
+    ]
+
+
+def _prediction_change(
+    pos: int, first: Tensor, second: Tensor, top_k: int, vocabulary: Vocabulary
+) -> PredictionChange:
+    p, q = first.softmax(-1), second.softmax(-1)
+    tops = [x.topk(min(top_k, len(x))).indices.tolist() for x in (first, second)]
+    likely = list(dict.fromkeys(tops[0] + tops[1]))
+    tokens = [
+        TokenChange(
+            id=token,
+            piece=vocabulary.piece(token),
+            label=vocabulary.label(token),
+            first=float(p[token]),
+            second=float(q[token]),
+            change=float(q[token] - p[token]),
+        )
+        for token in likely
+    ]
+    tokens.sort(key=lambda token: -abs(token.change))
+    return PredictionChange(pos, tops[0][0] == tops[1][0], float(jensen_shannon(p, q)), tokens)

@@ -1,0 +1,179 @@
+"""Two runs on one text, and where they differ; must not know how a request came or is answered.
+
+Long texts in deep models have more values than fit in memory twice, so that points are compared in
+groups, one pair of runs for each; runs are pure, and a group's values are those of the whole.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from model.analysis.compare import (
+    HeadDistance,
+    PointDifference,
+    PredictionChange,
+    head_distances,
+    point_difference,
+    prediction_changes,
+)
+from model.analysis.ledger import layer_of
+from model.points import PointSpec
+from model.registry import Registry
+from model.run import Plan, plan
+from model.selection import Include, select
+from model.trace import Run, Selected, Trace, TraceRequest, run
+
+# Numbers of one run that are held at a time: 96 MB as float32.
+GROUP_NUMBERS = 24_000_000
+TOP_K = 5
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Second run against first.
+
+    Attributes:
+        same_tokens: whether both cut the text alike; if not, positions do not correspond.
+        points: what both runs have in one shape, in the order of the first run.
+        predictions: null with a ``reason``: ``no_unembedding``, ``different_tokens`` or
+            ``different_vocabularies``.
+    """
+
+    same_tokens: bool
+    points: list[PointDifference]
+    heads: list[HeadDistance]
+    predictions: list[PredictionChange] | None
+    reason: str | None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two traces and their difference; ``tensors`` are second minus first."""
+
+    traces: tuple[Trace, Trace]
+    difference: Difference
+    tensors: list[Selected]
+
+
+def compare(
+    registry: Registry,
+    requests: tuple[TraceRequest, TraceRequest],
+    include: list[Include],
+    group_numbers: int = GROUP_NUMBERS,
+) -> Comparison:
+    """Run twice and compare.
+
+    Args:
+        requests: both on one text; their own ``include`` is not used.
+        include: difference tensors that are wanted, of points that both have in one shape.
+
+    Raises:
+        ModelError: what a trace refuses; ``unknown_point`` for a point that is not in both.
+    """
+    plans = plan(registry, requests[0]), plan(registry, requests[1])
+    common = common_points(*plans)
+    selections = select(include, common, plans[0].config.norm)
+    keys = [Include(s.key, include[s.entry].as_text) for s in selections]
+    groups = list(_groups(common, group_numbers))
+    # One group means that the runs of the summaries can keep everything.
+    also = groups[0] if len(groups) == 1 else []
+    first, second = (
+        run(registry, replace(request, include=keys), lambda planned: also) for request in requests
+    )
+    with torch.no_grad():
+        points = [
+            difference
+            for group in groups
+            for difference in _differences(group, common, first, second, record=not also)
+        ]
+        heads = _heads(common, first, second)
+        predictions, reason = _predictions(first, second)
+    difference = Difference(_same_tokens(first, second), points, heads, predictions, reason)
+    tensors = [
+        replace(a, value=b.value - a.value, entry=selection.entry)
+        for a, b, selection in zip(
+            first.trace.tensors, second.trace.tensors, selections, strict=True
+        )
+    ]
+    return Comparison((first.trace, second.trace), difference, tensors)
+
+
+def common_points(first: Plan, second: Plan) -> dict[str, PointSpec]:
+    """Points that both runs have with the same axes and shape, in the order of the first."""
+    return {
+        name: spec
+        for name, spec in first.points.items()
+        if name in second.points
+        and second.points[name].axes == spec.axes
+        and second.points[name].shape == spec.shape
+    }
+
+
+def _groups(points: dict[str, PointSpec], group_numbers: int) -> Iterator[list[str]]:
+    """Names in order, cut where a group would hold too many numbers; writes of heads left out."""
+    group: list[str] = []
+    held = 0
+    for name, spec in points.items():
+        if name.endswith("attn.result"):
+            continue
+        numbers = math.prod(spec.shape)
+        if group and held + numbers > group_numbers:
+            yield group
+            group, held = [], 0
+        group.append(name)
+        held += numbers
+    if group:
+        yield group
+
+
+def _differences(
+    group: list[str], common: dict[str, PointSpec], first: Run, second: Run, record: bool
+) -> Iterator[PointDifference]:
+    values: list[dict[str, Tensor]] = [
+        (ran.planned.record(group) if record else ran.recorder).values for ran in (first, second)
+    ]
+    for name in group:
+        yield point_difference(name, common[name].axes, values[0][name], values[1][name])
+
+
+def _heads(common: dict[str, PointSpec], first: Run, second: Run) -> list[HeadDistance]:
+    return [
+        distance
+        for name in common
+        if name.endswith("attn.pattern")
+        for distance in head_distances(
+            layer_of(name) or 0, first.recorder.values[name], second.recorder.values[name]
+        )
+    ]
+
+
+def _predictions(first: Run, second: Run) -> tuple[list[PredictionChange] | None, str | None]:
+    logits = [ran.recorder.values.get("logits") for ran in (first, second)]
+    if logits[0] is None or logits[1] is None:
+        return None, "no_unembedding"
+    if not _same_vocabulary(first, second):
+        return None, "different_vocabularies"
+    if not _same_tokens(first, second):
+        return None, "different_tokens"
+    vocabulary = first.planned.runnable.tokenizer
+    return prediction_changes(logits[0], logits[1], TOP_K, vocabulary), None
+
+
+def _same_vocabulary(first: Run, second: Run) -> bool:
+    a, b = first.planned, second.planned
+    mine, other = a.runnable.tokenizer, b.runnable.tokenizer
+    return a.config.d_vocab == b.config.d_vocab and (
+        mine is other
+        or all(mine.piece(token) == other.piece(token) for token in range(a.config.d_vocab))
+    )
+
+
+def _same_tokens(first: Run, second: Run) -> bool:
+    cuts = [
+        [(token.piece, token.start, token.end) for token in ran.trace.tokens]
+        for ran in (first, second)
+    ]
+    return cuts[0] == cuts[1]
