@@ -4,6 +4,7 @@ Whatever needs PyTorch is imported by the command that uses it, so that help com
 """
 
 import argparse
+import io
 import locale
 import os
 import sys
@@ -14,6 +15,10 @@ from app import i18n
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; the result is its exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that lacks a character shows a stand-in for it instead of a traceback.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     lang = terminal_language()
     options = _parser(lang).parse_args(arguments)
     if options.command == "trace":

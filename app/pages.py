@@ -23,12 +23,15 @@ from app.services import Shared
 
 EXAMPLE = TraceBody.model_validate(
     {
-        "text": "吾輩は猫である。The cat sat on the mat.",
+        "text": i18n.t(i18n.DEFAULT_LANGUAGE, "example.default"),
         "include": ["blocks.0.resid_pre[4]", "blocks.0.attn_out[4]", "blocks.0.resid_mid[4]"],
     }
 )
 """Both readers find words of theirs in it, characters of several sizes included. The first Add of
 one position comes along, so that the page's first numbers need no request."""
+
+_ADDRESS = "http://127.0.0.1:8000"
+"""Where `addnorm` serves if nothing else is said; for examples."""
 
 STATIC_FILES = assets.Folder(STATIC)
 _TEMPLATE_FILES = assets.Folder(TEMPLATES)
@@ -126,7 +129,11 @@ async def bench(request: Request, shared: Shared) -> Response:
 async def docs(request: Request) -> Response:
     lang = negotiation.language(request.scope)
     store: PageStore = request.app.state.pages
-    context = {"active": "/docs", "reference": reference.of(openapi.document(request.app, lang))}
+    context = {
+        "active": "/docs",
+        "address": _ADDRESS,
+        "reference": reference.of(openapi.document(request.app, lang)),
+    }
     page = store.page("docs.html", lang, context)
     return page.reply(request, assets.ASK_AGAIN, **_in_language(lang))
 

@@ -8,7 +8,6 @@ from typing import Any
 from app import i18n, strict_json, traces
 from app.command.body import Refused, checked
 from app.command.tables import heading, table, vector
-from app.encode import to_json
 from app.errors import Refusal
 from app.pool import prepare_runs
 from app.schemas import TraceBody
@@ -22,22 +21,23 @@ def main(options: argparse.Namespace, lang: str) -> int:
     try:
         body = _body(options)
         prepare_runs(Settings.from_environment())
-        reply = to_json(traces.reply_of(traces.run(Registry(), body), body), body.digits)
-    except ModelError as error:
-        Refused(error.code, error.field, error.params).say(lang)
-        return 2
-    except Refusal as error:
-        Refused(error.problem.code, error.problem.field, error.problem.params).say(lang)
-        return 2
-    except strict_json.JsonFault as error:
-        Refused(error.code, error.field or "config", error.params).say(lang)
-        return 2
+        reply = traces.to_json(Registry(), body)
     except SettingError as error:
-        Refused("invalid_value", error.name, {}).say(lang)
+        print(i18n.t(lang, "cli.bad_setting", name=error.name, value=error.value), file=sys.stderr)
         return 2
+    except ModelError as error:
+        refused = Refused(error.code, error.field, error.params)
+    except Refusal as error:
+        refused = Refused(error.problem.code, error.problem.field, error.problem.params)
     except Refused as error:
-        error.say(lang)
-        return 2
+        refused = error
+    else:
+        return _show(reply, options, lang)
+    refused.say(lang)
+    return 2
+
+
+def _show(reply: bytes, options: argparse.Namespace, lang: str) -> int:
     trace = json.loads(reply)
     if options.json:
         sys.stdout.write(reply.decode() + "\n")
@@ -47,20 +47,29 @@ def main(options: argparse.Namespace, lang: str) -> int:
 
 
 def _body(options: argparse.Namespace) -> TraceBody:
-    config = strict_json.parse(options.config.encode()) if options.config else None
+    if not strict_json.is_unicode(options.text):
+        raise Refused("lone_surrogate", "text", {})
     values = {
         "text": options.text,
         "model": options.model,
         "norm": options.norm,
         "weights": options.weights,
-        "config": config,
+        "config": _config(options.config),
         "include": options.include,
         "digits": options.digits,
         "verify": options.verify,
     }
-    if not strict_json.is_unicode(options.text):
-        raise Refused("lone_surrogate", "text", {})
     return checked(TraceBody, values)
+
+
+def _config(text: str | None) -> object:
+    if text is None:
+        return None
+    try:
+        return strict_json.parse(text.encode("utf-8", "surrogateescape"))
+    except strict_json.JsonFault as fault:
+        field = f"config.{fault.field}" if fault.field else "config"
+        raise Refused(fault.code, field, fault.params) from None
 
 
 def tables_of(trace: dict[str, Any], lang: str) -> list[str]:
