@@ -8,8 +8,12 @@ from torch import Tensor
 from model import hooks
 from model.analysis.ledger import carried, is_needed, ledger
 from model.config import ModelConfig
+from model.errors import ModelError
 from model.hooks import Recorder, recording
+from model.inspections import Direction, inspect_ledger
 from model.points import catalogue
+from model.selection import Include
+from model.trace import TraceRequest
 from model.transformer import Transformer, with_weights
 
 torch.set_num_threads(1)
@@ -250,3 +254,107 @@ def xavier_shares(norm: str, seed: int) -> list[float]:
 def test_the_first_input_fades_faster_in_post_ln(norm, shares):
     measured = np.mean([xavier_shares(norm, seed) for seed in range(4)], axis=0)
     assert measured.tolist() == pytest.approx(shares, rel=0.15, abs=0.004)
+
+
+FAMILIES = ["post", "pre", "pre_without_final_norm", "bert", "gpt2", "neox", "without_bias"]
+TEXT = "the cat sat on the mat"
+
+
+def inspected(registry, include=(), **options):
+    request = TraceRequest(TEXT, include=[Include(entry) for entry in include])
+    return inspect_ledger(registry, request, **{"pos": 3, **options})
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_parts_total_the_state_in_every_family(one_model, family):
+    registry = one_model(family)
+    for state in (None, "blocks.0.resid_post", "blocks.1.hook_resid_pre", "blocks.2.ln2.out"):
+        report = inspected(registry, state=state)
+        assert report.check.ok and report.ledger.error < 1e-5
+        for one in report.ledger.depth:
+            assert sum(one.shares.values()) == pytest.approx(1, abs=1e-4), one.point
+    embeddings = {"bert": {"embed", "pos_embed", "type_embed"}, "neox": {"embed"}}
+    kinds = {part.kind for part in report.ledger.parts}
+    others = {"head", "mlp", "bias", "beta"}
+    assert kinds - others == embeddings.get(family, {"embed", "pos_embed"})
+    assert kinds >= others
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_projected_on_a_token_the_parts_total_its_logit(one_model, family):
+    registry = one_model(family)
+    report = inspected(registry, direction=Direction(token=300), include=["logits[3]"])
+    logit = float(report.trace.tensors[0].value[300])
+    assert report.ledger.total.projection == pytest.approx(logit, rel=1e-4, abs=1e-4)
+    projections = [part.projection for part in report.ledger.parts]
+    assert sum(projections) == pytest.approx(logit, rel=1e-4, abs=1e-4)
+    row = registry.runnable.plain.unembed.table[300]
+    assert report.direction_length == pytest.approx(float(row.norm()), rel=1e-5)
+
+
+def test_projected_on_a_dimension_the_parts_total_that_component(one_model):
+    state = "blocks.1.resid_mid"
+    report = inspected(
+        one_model("post"), state=state, direction=Direction(dimension=7), include=[f"{state}[3,7]"]
+    )
+    component = float(report.trace.tensors[0].value)
+    assert sum(p.projection for p in report.ledger.parts) == pytest.approx(component, abs=1e-4)
+    assert report.direction_length == 1
+
+
+@pytest.mark.parametrize(
+    ("point", "index"),
+    [("blocks.1.ln2.out", (2,)), ("blocks.0.attn.hook_result", (5, 1)), ("embed", (0,))],
+)
+def test_parts_are_projected_on_a_recorded_vector(one_model, point, index):
+    inner = ",".join(map(str, index))
+    registry = one_model("post")
+    include = [f"{point}[{inner}]", "blocks.2.ln2.out[3]"]
+    report = inspected(registry, direction=Direction(point=point, index=index), include=include)
+    vector, state = (t.value.double() for t in report.trace.tensors)
+    expected = float(vector @ state)
+    assert report.ledger.total.projection == pytest.approx(expected, rel=1e-4, abs=1e-4)
+
+
+def test_depth_lists_every_distinct_state_once(one_model):
+    points = [one.point for one in inspected(one_model("post")).ledger.depth]
+    assert points[:4] == [
+        "blocks.0.resid_pre",
+        "blocks.0.resid_mid",
+        "blocks.0.ln1.out",
+        "blocks.0.resid_post",
+    ]
+    assert len(points) == len(set(points)) == 1 + 4 * 3
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "field"),
+    [
+        ({"pos": 60}, "no_such_index", "pos"),
+        ({"state": "blocks.0.attn.q"}, "not_a_state", "state"),
+        ({"state": "blocks.0.ln1.normalized"}, "not_a_state", "state"),
+        ({"state": "nothing"}, "not_a_state", "state"),
+        ({"direction": Direction()}, "one_direction", "direction"),
+        ({"direction": Direction(token=1, dimension=1)}, "one_direction", "direction"),
+        ({"direction": Direction(token=10**6)}, "no_such_index", "direction.token"),
+        ({"direction": Direction(dimension=48)}, "no_such_index", "direction.dimension"),
+        ({"direction": Direction(point="nothing")}, "unknown_point", "direction.point"),
+        ({"direction": Direction(point="embed")}, "not_a_vector", "direction.index"),
+        ({"direction": Direction(point="embed", index=(1, 2))}, "not_a_vector", "direction.index"),
+        (
+            {"direction": Direction(point="embed", index=(99,))},
+            "index_out_of_range",
+            "direction.index",
+        ),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_with_its_field(one_model, options, code, field):
+    with pytest.raises(ModelError) as caught:
+        inspected(one_model("post"), **options)
+    assert (caught.value.code, caught.value.field) == (code, field)
+
+
+def test_a_token_is_no_direction_without_an_unembedding(one_model):
+    with pytest.raises(ModelError) as caught:
+        inspected(one_model("pre", unembed=False), direction=Direction(token=1))
+    assert caught.value.code == "no_unembedding"
