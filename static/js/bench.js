@@ -7,7 +7,7 @@ import { ApiError, newestOnly, post } from './api.js';
 import { asPython, InputError, requestOf } from './bench_input.js';
 import { colourOf, currentTheme, css, inkOn, onThemeChange, sharedRange } from './colour.js';
 import { $, $$, copyText, el, put } from './dom.js';
-import { brief, compact, exactly, fixed } from './format.js';
+import { brief, compact, exactly, fixed, share } from './format.js';
 import { lang, onLanguageChange, t, term } from './i18n.js';
 import { announce } from './live.js';
 import { inline, m, series, sign } from './mathml.js';
@@ -81,8 +81,9 @@ async function run() {
     answers = await requests.run(async (signal) => {
       const ask = (more) => post('/add-norm', { ...body, ...more }, { lang: lang(), signal });
       const epsilons = [...new Set([...EPSILONS, body.eps])].sort((a, b) => a - b);
-      const [atPost, atPre, ...others] = await Promise.all([ask({ placement: 'post' }), ask({ placement: 'pre' }),
-        ...epsilons.map((eps) => ask({ placement: 'post', eps }))]);
+      // One request first: a refusal is then said once.
+      const atPost = await ask({ placement: 'post' });
+      const [atPre, ...others] = await Promise.all([ask({ placement: 'pre' }), ...epsilons.map((eps) => ask({ placement: 'post', eps }))]);
       return { body, post: atPost, pre: atPre, epsilons: others };
     });
   } catch (error) {
@@ -116,7 +117,7 @@ function stageOf(name, placement, answer) {
   const few = source.length <= SPELLED;
   if (name === 'mean') return result(few ? m`μ = \frac{${series(source.map((one) => brief(one)))}}{${source.length}}` : m`μ`);
   if (name === 'var') {
-    return result(few ? m`σ^2 ${sign(answer.centred.every((one) => exactly(one, brief(one)) === '=') ? '=' : '≈')} \frac{${series(answer.centred.map((one) => m`{${brief(one)}}^2`))}}{${source.length}}` : m`σ^2`);
+    return result(few ? m`σ^2 ${sign(answer.centred.every((one) => exactly(one, brief(one, 4)) === '=') ? '=' : '≈')} \frac{${series(answer.centred.map((one) => m`${brief(one, 4)}^2`))}}{${source.length}}` : m`σ^2`);
   }
   if (name === 'scale') return result(m`\sqrt{σ^2 + ε} ≈ \sqrt{${brief(answer.var)} + ${brief(answer.eps)}}`);
   return el('span', { class: 'num' }, spell(value));
@@ -152,7 +153,7 @@ function epsilonTable() {
     el('thead', {}, el('tr', {}, head.map((one) => el('th', { scope: 'col' }, one)))),
     el('tbody', {}, all.map((answer) => el('tr', { class: answer.eps === answers.body.eps ? 'is-chosen' : null },
       el('th', { scope: 'row' }, inline(m`${brief(answer.eps)}`)),
-      el('td', {}, `${brief((100 * answer.eps) / (answer.var + answer.eps), 3)} %`),
+      el('td', {}, share(answer.eps / (answer.var + answer.eps))),
       el('td', {}, compact(answer.scale, 6)),
       answer.normalized.slice(0, size).map((value) => {
         const colour = colourOf(value, 'diverging', range, theme);

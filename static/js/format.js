@@ -70,6 +70,14 @@ export const operand = (printed) => (printed.startsWith(MINUS) ? `(${printed})` 
 export const percent = (share, decimals = 1) =>
   isNumber(share) ? `${fixed(share * 100, decimals)} %` : NOT_FINITE;
 
+/** A share that may be tiny, with three significant digits: `0.000508 %`. */
+export function share(value) {
+  if (!isNumber(value)) return NOT_FINITE;
+  const hundredths = value * 100;
+  const decimals = hundredths > 0 ? Math.max(0, 2 - Math.floor(Math.log10(hundredths))) : 0;
+  return `${decimals > 8 ? brief(hundredths, 3) : fixed(hundredths, decimals)} %`;
+}
+
 /** Digits in groups of three. */
 export const count = (value) => String(value).replace(/\B(?=(\d{3})+(?!\d))/g, ',');
 

@@ -12,6 +12,7 @@ import { stripsBlock } from './strips.js';
 
 const LONGEST_ROW = 12;
 const MIXED = 4;
+const SMALL_MAP = 20; // tokens of a map that leaves room for the row beside it
 
 /** All heads as small pictures; choosing one is choosing the head of the page. */
 async function headGrid(view) {
@@ -61,7 +62,7 @@ const total = (numbers) => numbers.reduce((sum, value) => sum + value, 0);
 
 /** A small map and the row written out stand side by side where there is room; a large map takes all of it. */
 const beside = (view, left, right) => (right
-  ? el('div', { class: 'card-pair' }, el('div', { class: view.labels.length <= LONGEST_ROW ? 'card-pair-inner is-small' : 'card-pair-inner' }, left, right))
+  ? el('div', { class: 'card-pair' }, el('div', { class: view.labels.length <= SMALL_MAP ? 'card-pair-inner is-small' : 'card-pair-inner' }, left, right))
   : left);
 
 /** The row of the chosen token: bars, and the same figures as a sum that is 1. */
@@ -221,7 +222,7 @@ async function formulas(view) {
   const product = (a, b) => m`${fixed(a, 3)} · ${fixed(b, 3)}`;
   const score = compact(scores[key]);
   const allowed = scores.filter((value) => value !== null);
-  const strongest = weights.map((_, j) => j).sort((a, b) => weights[b] - weights[a]).slice(0, 3);
+  const strongest = weights.map((_, j) => j).filter((j) => weights[j] > 0).sort((a, b) => weights[b] - weights[a]).slice(0, 3);
   return formula({
     dot: [
       [m`q_${pos} · k_${key}`, m`= ∑_c q_{${pos},c} · k_{${key},c}`],

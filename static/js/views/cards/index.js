@@ -74,6 +74,7 @@ export async function render(root, ctx) {
   if (followComponent(root, ctx)) return;
   const turn = (turns.get(root) ?? 0) + 1;
   turns.set(root, turn);
+  root.classList.add('card-body');
   root.setAttribute('aria-busy', 'true');
   const view = viewOf(ctx);
   view.redraw = () => {

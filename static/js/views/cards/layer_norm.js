@@ -3,7 +3,7 @@
 import { el } from '../../dom.js';
 import { distributions } from '../../figures/distributions.js';
 import { positions } from '../../figures/positions.js';
-import { brief, compact, decimalsFor, exactly, fixed } from '../../format.js';
+import { brief, compact, decimalsFor, exactly, fixed, share } from '../../format.js';
 import { formula, inline, m, series, sign } from '../../mathml.js';
 import { facts, figure, following, formulaBox, vectorData, vectorTable } from './parts.js';
 import { normNamed } from './run.js';
@@ -18,12 +18,11 @@ const STAGES = ['mean', 'var', 'normalize', 'affine'];
 /** The four stages with this token's figures; the one that the frame is about stands out. */
 function ladder(view, one) {
   const { t } = view;
-  const share = one.eps / (one.var + one.eps);
-  const rows = {
+    const rows = {
     mean: [t('card.ln.mean'), [inline(m`μ ${equals(one.mean)} ${compact(one.mean)}`)]],
     var: [t('card.ln.variance'), [
       inline(m`σ^2 ${equals(one.var)} ${compact(one.var)}`),
-      el('span', { class: 'card-note' }, t('card.ln.eps_share', { eps: brief(one.eps), share: `${brief(share * 100, 3)} %` })),
+      el('span', { class: 'card-note' }, t('card.ln.eps_share', { eps: brief(one.eps), share: share(one.eps / (one.var + one.eps)) })),
     ]],
     normalize: [t('card.ln.normalize'), [
       inline(m`\frac{x − μ}{\sqrt{σ^2 + ε}}`),
