@@ -43,6 +43,18 @@ _environment = Environment(
 )
 
 
+def with_code(sentence: str) -> Markup:
+    """A sentence whose `names` in backticks are marked as code; everything else is text."""
+    parts = sentence.split("`")
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if place % 2 else part
+        for place, part in enumerate(parts)
+    )
+
+
+_environment.filters["with_code"] = with_code
+
+
 class PageStore:
     """Pages as rendered, kept until a file changes, and the one run that all of them carry."""
 
