@@ -26,6 +26,7 @@ export function createCard({ set, append, explainError }) {
   const body = $('#card-body');
   const tabs = $$('[role="tab"]', $('#depths'));
   let controller = null;
+  let shown = {};
 
   $('#depths').addEventListener('click', (event) => {
     const tab = event.target.closest('[role="tab"]');
@@ -65,7 +66,10 @@ export function createCard({ set, append, explainError }) {
     const mine = new AbortController();
     controller = mine;
     head(view);
-    view.tensors.forget();
+    // Another component of the same card asks for nothing new, and all of it is still on the screen.
+    const place = [view.frame.id, view.state.position, view.state.head, view.state.depth].join();
+    if (view.trace !== shown.trace || place !== shown.place) view.tensors.forget();
+    shown = { trace: view.trace, place };
     try {
       await render(body, {
         trace: view.trace, frame: view.frame, state: view.state, set, append,
