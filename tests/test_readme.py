@@ -2,6 +2,7 @@
 
 import json
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -13,57 +14,16 @@ import pytest
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BASE = "http://127.0.0.1:8000"
-# Folders whose direct contents the tree names one by one.
-TOLD_IN_FULL = ("app", "model", "static", "tests")
-NOT_WORTH_A_LINE = {"__init__.py"}
 
 
 def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
 
 
-def tree() -> set[str]:
-    """Paths of the README's tree; a name ends where its explanation begins."""
-    (drawing,) = blocks("text")
-    folders: list[str] = []
-    paths = set()
-    for line in drawing.splitlines():
-        indented, names = re.fullmatch(r"( *)(\S+(?:, \S+)*)(?:  +.*)?", line).groups()
-        assert len(indented) % 2 == 0, line
-        del folders[len(indented) // 2 :]
-        for name in names.split(", "):
-            paths.add("/".join([*folders, name.rstrip("/")]))
-        if names.endswith("/"):
-            folders.append(names.rstrip("/"))
-    return paths
-
-
-def tracked(folder: str) -> set[str]:
-    """What git knows directly in a folder; every file of it in a copy without a history."""
-    git = ["git", "-C", str(ROOT), "ls-files", "-z", "--", folder or "."]
-    listed = subprocess.run(git, capture_output=True, text=True, check=False)
-    if listed.returncode == 0 and listed.stdout:
-        files = listed.stdout.rstrip("\0").split("\0")
-    else:
-        files = [
-            path.relative_to(ROOT).as_posix()
-            for path in (ROOT / folder).rglob("*")
-            if path.is_file()
-        ]
-    depth = len(Path(folder).parts)
-    return {"/".join(Path(file).parts[: depth + 1]) for file in files}
-
-
-def test_every_path_of_the_tree_is_in_the_repository():
-    missing = sorted(path for path in tree() if not (ROOT / path).exists())
-    assert missing == []
-
-
-@pytest.mark.parametrize("folder", ["", *TOLD_IN_FULL])
-def test_the_tree_names_everything_in(folder: str):
-    told = tree()
-    untold = {path for path in tracked(folder) - told if Path(path).name not in NOT_WORTH_A_LINE}
-    assert untold == set()
+def test_the_tree_is_what_the_modules_say_of_themselves():
+    there = runpy.run_path(str(ROOT / "tests" / "readme_tree.py"))["tree"]()
+    (told,) = blocks("text")
+    assert told == there, "run: python tests/readme_tree.py"
 
 
 def test_the_commands_exist():
