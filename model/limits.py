@@ -16,6 +16,7 @@ MAX_SEED = 2**32 - 1
 MIN_EPS, MAX_EPS = 0.0, 1e6
 
 RANDOM_MODELS_BYTES = 512 * 1024 * 1024
+CHECKPOINTS_BYTES = 4 * 1024**3  # of the weights of all loaded folders
 TOP_K = 5
 
 # Of GET /cost. With n_ctx · d_model bounded besides, every count stays below 2^53, which is the
@@ -27,3 +28,17 @@ MAX_COST_N_CTX = 131_072
 MAX_COST_LAYERS = 128
 MAX_COST_KERNEL = 63
 MAX_COST_COMPONENTS = 2**26
+
+# Of POST /experiments: small models, many of them. The product of sizes, depths and seeds is bounded
+# besides, so that the longest takes about a minute of one core.
+MAX_EXPERIMENT_D_MODEL = 256
+MAX_EXPERIMENT_HEADS = 16
+MAX_EXPERIMENT_D_MLP = 1024
+MAX_EXPERIMENT_N_CTX = 129
+MAX_EXPERIMENT_DEPTH = 48
+MAX_EXPERIMENT_DEPTHS = 48
+MAX_EXPERIMENT_SEEDS = 64
+MAX_EXPERIMENT_D_HEAD = 1024
+MAX_EXPERIMENT_D_HEADS = 16
+MAX_EXPERIMENT_SAMPLES = 8192
+MAX_EXPERIMENT_MULTIPLY_ADDS = 400_000_000_000

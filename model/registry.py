@@ -4,11 +4,21 @@ import threading
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 
 from model import limits, textbook
+from model.checkpoints.collection import Checkpoints
 from model.config import ModelConfig, Norm
 from model.errors import ModelError
-from model.runnable import ModelEntry, Note, Runnable, Unsupported, assemble, entry_of
+from model.runnable import (
+    ModelEntry,
+    Note,
+    Runnable,
+    Unsupported,
+    assemble,
+    entry_of,
+    wiring_notes,
+)
 from model.tokenizer import Tokenizer
 from model.tokenizer.cut import Cut
 from model.twins import weights as twins
@@ -17,25 +27,30 @@ from model.twins.recipe import twin_config
 __all__ = ["ModelEntry", "Note", "Registry", "Runnable", "Unsupported"]
 
 
-class Registry:
-    """Lists models, builds them on first use and keeps the random ones up to a bound of memory."""
+TWIN = "twin"
 
-    def __init__(self) -> None:
+
+class Registry:
+    """Lists models, builds them on first use and keeps them up to a bound of memory.
+
+    Args:
+        models_dir: a folder of checkpoints, which need not exist; null for no checkpoints at all.
+    """
+
+    def __init__(self, models_dir: Path | None = None) -> None:
         self.tokenizer = Tokenizer.load()
         self._lock = threading.Lock()
         self._random: OrderedDict[tuple[textbook.Settings, Norm], Runnable] = OrderedDict()
         self._twins: dict[tuple[Norm, Norm], Runnable] = {}
+        self._checkpoints = models_dir and Checkpoints(models_dir, taken=(TWIN, textbook.ID))
 
     def entries(self) -> list[ModelEntry]:
         """All models; the first is the default."""
-        random = self._textbook_entry(textbook.Settings(), "post")
-        if not twins.available():
-            return [random]
-        return [self._twin_entry(twin_config("post", self.tokenizer.d_vocab)), random]
+        return self._own() + (self._checkpoints.entries() if self._checkpoints else [])
 
     def unsupported(self) -> list[Unsupported]:
         """Models that are present and cannot be run, with the reason."""
-        return []
+        return self._checkpoints.unsupported() if self._checkpoints else []
 
     def load(
         self,
@@ -47,10 +62,14 @@ class Registry:
         """The model as a request names it; null stands for the default.
 
         Raises:
-            ModelError: ``unknown_model``, ``weights_not_offered``, ``config_not_offered``, or
-                a size that does not fit.
+            ModelError: ``unknown_model``, ``weights_not_offered``, ``config_not_offered``,
+                ``placement_undefined``, a size that does not fit, or why a folder cannot be run.
         """
-        entry = self._entry(model)
+        own = self._own()
+        entry = next((one for one in own if model in (None, one.id)), None)
+        if entry is None:
+            assert model is not None, "there is a default"
+            return self._checkpoint(model, norm, weights, config)
         if entry.kind == "random":
             if weights is not None:
                 raise ModelError("weights_not_offered", field="weights", model=entry.id)
@@ -62,14 +81,26 @@ class Registry:
         wiring = norm or entry.default_norm
         return self._twin(wiring, weights or wiring)
 
-    def _entry(self, model: str | None) -> ModelEntry:
-        entries = self.entries()
-        if model is None:
-            return entries[0]
-        for entry in entries:
-            if entry.id == model:
-                return entry
-        raise ModelError("unknown_model", field="model", model=model)
+    def _own(self) -> list[ModelEntry]:
+        """The models that are no folders."""
+        random = self._textbook_entry(textbook.Settings(), "post")
+        if not twins.available():
+            return [random]
+        return [self._twin_entry(twin_config("post", self.tokenizer.d_vocab)), random]
+
+    def _checkpoint(
+        self,
+        model: str,
+        norm: Norm | None,
+        weights: Norm | None,
+        config: Mapping[str, object] | None,
+    ) -> Runnable:
+        runnable = self._checkpoints and self._checkpoints.load(model, norm, weights)
+        if not runnable:
+            raise ModelError("unknown_model", field="model", model=model)
+        if config is not None:
+            raise ModelError("config_not_offered", field="config", model=model)
+        return runnable
 
     def _textbook_entry(self, settings: textbook.Settings, norm: Norm) -> ModelEntry:
         return entry_of(
@@ -87,7 +118,7 @@ class Registry:
     def _twin_entry(self, config: ModelConfig) -> ModelEntry:
         return entry_of(
             config,
-            id="twin",
+            id=TWIN,
             kind="trained",
             family="twin",
             norms=["post", "pre"],
@@ -114,7 +145,7 @@ class Registry:
             lambda text, pair: Cut(self.tokenizer.encode(text, bos=True)),
             weights=weights,
             norm_is_trained=norm == weights,
-            notes=entry.notes + _wiring_notes(trained, config),
+            notes=entry.notes + wiring_notes(trained, config),
         )
         with self._lock:
             return self._twins.setdefault((norm, weights), runnable)
@@ -149,11 +180,3 @@ class Registry:
             > limits.RANDOM_MODELS_BYTES
         ):
             self._random.popitem(last=False)
-
-
-def _wiring_notes(trained: ModelConfig, config: ModelConfig) -> list[Note]:
-    """What running weights in the other wiring leaves out or lacks."""
-    if trained.norm == config.norm:
-        return []
-    final = "final_norm_not_run" if trained.has_final_norm else "final_norm_missing"
-    return [Note("other_wiring", {"norm": config.norm, "weights": trained.norm}), Note(final)]

@@ -106,6 +106,14 @@ def entry_of(config: ModelConfig, text_pair: bool = False, **about: object) -> M
     )
 
 
+def wiring_notes(trained: ModelConfig, config: ModelConfig) -> list[Note]:
+    """What running weights in the other wiring leaves out or lacks."""
+    if trained.norm == config.norm:
+        return []
+    final = "final_norm_not_run" if trained.has_final_norm else "final_norm_missing"
+    return [Note("other_wiring", {"norm": config.norm, "weights": trained.norm}), Note(final)]
+
+
 def assemble(
     entry: ModelEntry,
     config: ModelConfig,
