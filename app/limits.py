@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from app.settings import Settings
 from model import limits as of_the_model
+from model.analysis import naming
 
 BODY_BYTES = 1_000_000
 """Of one request's body; the longest sensible one, four typed vectors, has about 400,000."""
@@ -51,6 +52,9 @@ class LimitsInForce:
     seed: int
     eps: float
     top_k: int
+    name_margin: float
+    name_errors: float
+    name_queries: int
     runs_at_once: int
     runs_waiting: int
     retry_seconds: int
@@ -77,6 +81,9 @@ def in_force(settings: Settings) -> LimitsInForce:
         seed=of_the_model.MAX_SEED,
         eps=of_the_model.MAX_EPS,
         top_k=of_the_model.TOP_K,
+        name_margin=naming.MARGIN,
+        name_errors=naming.ERRORS,
+        name_queries=naming.QUERIES,
         runs_at_once=settings.workers,
         runs_waiting=settings.queue,
         retry_seconds=RETRY_SECONDS,

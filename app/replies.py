@@ -54,6 +54,9 @@ class LimitsReply(Reply):
     seed: int
     eps: float
     top_k: int
+    name_margin: float
+    name_errors: float
+    name_queries: int
     runs_at_once: int
     runs_waiting: int
     retry_seconds: int
@@ -179,6 +182,7 @@ class HeadReply(Reply):
     head: int
     label: str
     metrics: dict[str, MetricReply]
+    names: list[str]
 
 
 class PredictionReply(Reply):

@@ -193,7 +193,7 @@ def _summarise(
     if request.verify:
         checks += costly_checks(runnable, recorder, planned.inputs)
     return Trace(
-        model=_as_run(runnable),
+        model=as_run(runnable),
         settings=None if runnable.settings is None else asdict(runnable.settings),
         tokens=tokens,
         steps=recorder.steps,
@@ -249,7 +249,8 @@ def _text_flags(planned: Plan) -> list[Flag]:
     return flags
 
 
-def _as_run(runnable: Runnable) -> ModelAsRun:
+def as_run(runnable: Runnable) -> ModelAsRun:
+    """The entry of the model that ran, and how."""
     return ModelAsRun(
         **{**vars(runnable.entry), "notes": runnable.notes},
         norm=runnable.config.norm,

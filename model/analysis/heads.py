@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from model.analysis.naming import names_of
+
 
 @dataclass(frozen=True)
 class Metric:
@@ -21,10 +23,16 @@ class Metric:
 
 @dataclass(frozen=True)
 class HeadMetrics:
+    """Metrics of one head, and those that it may be called after (``naming``), the clearest first.
+
+    No name means that nothing stands out.
+    """
+
     layer: int
     head: int
     label: str
     metrics: dict[str, Metric]
+    names: list[str]
 
 
 def head_metrics(
@@ -42,19 +50,29 @@ def head_metrics(
     allowed = torch.ones(n, n).tril() if causal else torch.ones(n, n)  # [query, key]
     even = allowed / allowed.sum(-1, keepdim=True)
     masks = _masks(torch.tensor(ids), torch.tensor(special), causal)
+    weights = _weights(masks)
     # All metrics of a layer in one product: [head, n²] @ [n², metric].
-    stacked = torch.stack([mask.flatten() for mask in masks.values()], dim=-1)
+    stacked = torch.stack([weight.flatten() for weight in weights.values()], dim=-1)
     # A distance of 0 is a value; any other mask without an entry means that no query qualifies.
-    defined = [name == "mean_distance" or bool(mask.any()) for name, mask in masks.items()]
+    defined = [name not in masks or bool(masks[name].any()) for name in weights]
     chance = (even.flatten() @ stacked).tolist()
     many = allowed.sum(-1) >= 2  # queries with a choice
     return [
-        HeadMetrics(layer, head, f"L{layer}H{head}", metrics)
+        HeadMetrics(
+            layer, head, f"L{layer}H{head}", metrics, _names(metrics, pattern[head], masks, even)
+        )
         for layer, pattern in enumerate(patterns)
         for head, metrics in enumerate(
-            _layer_metrics(pattern, list(masks), stacked, defined, chance, many, allowed)
+            _layer_metrics(pattern, list(weights), stacked, defined, chance, many, allowed)
         )
     ]
+
+
+def _names(
+    metrics: dict[str, Metric], pattern: Tensor, masks: dict[str, Tensor], even: Tensor
+) -> list[str]:
+    values = {name: (metric.value, metric.chance) for name, metric in metrics.items()}
+    return names_of(values, pattern, masks, even)
 
 
 def _layer_metrics(
@@ -85,28 +103,40 @@ def _layer_metrics(
 
 
 def _masks(ids: Tensor, special: Tensor, causal: bool) -> dict[str, Tensor]:
-    """Weight of each a[i, j] in a metric [query, key], the mean over its queries included."""
+    """Which a[i, j] a metric counts [query, key]."""
     n = len(ids)
     i, j = torch.arange(n)[:, None], torch.arange(n)[None, :]
     seen = (j <= i) if causal else torch.ones(n, n, dtype=torch.bool)
-    same = ids[:, None] == ids[None, :]
-    # For induction a[i, j] counts where the token before j is the query's own: id[j-1] = id[i].
-    after_same = torch.zeros(n, n, dtype=torch.bool)
-    after_same[:, 1:] = same[:, :-1]
-    chosen = {
+    return {
         "previous_token": j == i - 1,
         "next_token": (j == i + 1) & (not causal),
         "self": i == j,
         "first_token": (j == 0) & (i >= 1),
-        "same_token": same & (i != j) & seen,
-        "induction": after_same & (j <= i),
+        "same_token": (ids[:, None] == ids[None, :]) & (i != j) & seen,
+        "induction": induction_mask(ids),
         "special_share": special[None, :] & seen,
     }
-    masks = {name: _mean_over_queries(mask.float()) for name, mask in chosen.items()}
-    masks["mean_distance"] = (i - j).abs().float() / n
-    return masks
 
 
-def _mean_over_queries(mask: Tensor) -> Tensor:
-    qualifying = mask.any(-1).sum().clamp(min=1)
-    return mask / qualifying
+def induction_mask(ids: Tensor) -> Tensor:
+    """Whether key j follows an earlier occurrence of the query's token: id[j-1] = id[i], j <= i.
+
+    ids [..., pos] to [..., query, key].
+
+    Source: Olsson et al. 2022, "In-context Learning and Induction Heads".
+    """
+    after_same = ids[..., :, None] == ids.roll(1, -1)[..., None, :]
+    after_same[..., 0] = False
+    return after_same.tril()
+
+
+def _weights(masks: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Weight of each a[i, j] in a metric [query, key], the mean over its queries included."""
+    weights = {}
+    for name, mask in masks.items():
+        qualifying = mask.any(-1).sum().clamp(min=1)
+        weights[name] = mask.float() / qualifying
+    n = len(masks["self"])
+    place = torch.arange(n)
+    weights["mean_distance"] = (place[:, None] - place[None, :]).abs().float() / n
+    return weights
