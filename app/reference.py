@@ -132,9 +132,13 @@ def _limits(schema: dict[str, Any]) -> str:
             return found
     low, high = schema.get("minimum"), schema.get("maximum")
     if low is not None and high is not None:
-        return f"{low:,} … {high:,}"
+        return f"{_number(low)} … {_number(high)}"
     keys = ("minLength", "maxLength", "minItems", "maxItems")
     return ", ".join(f"{key} {schema[key]:,}" for key in keys if key in schema)
+
+
+def _number(value: float) -> str:
+    return f"{int(value):,}" if value == int(value) else str(value)
 
 
 def _json(value: Any) -> str:

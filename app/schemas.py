@@ -71,9 +71,7 @@ class TraceBody(Body):
     """The body of `POST /trace`."""
 
     text: str = Field(max_length=limits.TEXT_CHARACTERS, examples=["The cat sat on the mat."])
-    text_pair: str | None = Field(
-        None, max_length=limits.TEXT_CHARACTERS, examples=[None]
-    )
+    text_pair: str | None = Field(None, max_length=limits.TEXT_CHARACTERS, examples=[None])
     model: str | None = Field(None, max_length=limits.MODEL_CHARACTERS, examples=["textbook"])
     norm: Norm | None = Field(None, examples=["post"])
     weights: Norm | None = Field(None, examples=[None])
@@ -111,4 +109,5 @@ class AddNormBody(Body):
 def example_of(body: type[BaseModel]) -> dict[str, Any]:
     """One whole body from the fields' examples, which the documentation shows and a test sends."""
     fields: dict[str, FieldInfo] = body.model_fields
-    return {name: field.examples[0] for name, field in fields.items() if field.examples}
+    examples = {name: field.examples[0] for name, field in fields.items() if field.examples}
+    return {name: example for name, example in examples.items() if example is not None}
