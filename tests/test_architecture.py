@@ -204,6 +204,13 @@ def test_no_page_loads_more_than_250_kilobytes_of_own_scripts_and_styles(page: P
 # -- sentences ---------------------------------------------------------------------------------
 
 
+def is_example(node: ast.AST) -> bool:
+    """Whether a node gives a name to something that a reader might type."""
+    if isinstance(node, ast.keyword):
+        return node.arg in ("examples", "text")
+    return isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in ("EXAMPLE", "TEXT")
+
+
 def constants(path: Path) -> Iterator[tuple[int, str]]:
     """Strings of a Python file that are neither docstrings nor examples of what readers type."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -211,10 +218,8 @@ def constants(path: Path) -> Iterator[tuple[int, str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             bare.add(id(node.value))
-        elif isinstance(node, ast.keyword) and node.arg in ("examples", "text"):
+        elif is_example(node):
             bare |= {id(part) for part in ast.walk(node.value)}
-        elif isinstance(node, ast.Assign | ast.AnnAssign) and "TEXT" in ast.unparse(node):
-            bare |= {id(part) for part in ast.walk(node)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in bare:
             yield node.lineno, node.value
