@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from app import i18n
+from app import i18n, settings
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -21,6 +21,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace")
     lang = terminal_language()
     options = _parser(lang).parse_args(arguments)
+    if options.models is not None:
+        # Processes read their settings from the environment, those of other workers included.
+        os.environ[settings.MODELS] = options.models
     if options.command == "trace":
         from app.command import trace
 
@@ -51,10 +54,12 @@ def _parser(lang: str) -> argparse.ArgumentParser:
     parser.add_argument("--port", type=_port, default=8000, help=words("port"))
     parser.add_argument("--open", action="store_true", help=words("open"))
     parser.add_argument("--workers", type=_count, default=1, help=words("workers"))
+    parser.add_argument("--models", metavar="DIR", help=words("models"))
     commands = parser.add_subparsers(dest="command", title=words("commands"), metavar="")
 
     trace = commands.add_parser("trace", help=words("trace"), description=words("trace"))
     trace.add_argument("text", metavar="TEXT", help=words("trace.text"))
+    trace.add_argument("--pair", metavar="TEXT", help=words("trace.pair"))
     trace.add_argument("--model", help=words("trace.model"))
     trace.add_argument("--norm", choices=["pre", "post"], help=words("trace.norm"))
     trace.add_argument("--weights", choices=["pre", "post"], help=words("trace.weights"))

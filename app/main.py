@@ -25,7 +25,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         redirect_slashes=False,
         lifespan=_lifespan,
     )
-    app.state.services = Services(settings, Registry(), ComputePool(settings))
+    app.state.services = Services(settings, Registry(settings.models_dir), ComputePool(settings))
     app.state.pages = pages.PageStore()
     app.state.openapi_documents = {}
     app.include_router(api.router)

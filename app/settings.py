@@ -5,6 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+MODELS = "ADDNORM_MODELS"
+DEFAULT_MODELS = "~/.addnorm/models"
+
 
 def _cores() -> int:
     """Cores this process may use, which in a container is fewer than the machine has."""
@@ -29,7 +32,8 @@ class Settings:
     Attributes:
         hosts: names beside localhost and IP addresses under which the server may be reached
             (ADDNORM_HOSTS, separated by commas).
-        models_dir: folder of checkpoints (ADDNORM_MODELS_DIR).
+        models_dir: folder of checkpoints (ADDNORM_MODELS), by default ~/.addnorm/models, which
+            need not exist; null for a server without any.
         threads_per_run: torch threads of one run (ADDNORM_THREADS_PER_RUN). Fixed and never
             by load: other thread counts add in another order and give other last bits.
         workers: runs computed at the same time (ADDNORM_WORKERS); by default one for each core.
@@ -49,11 +53,11 @@ class Settings:
         Raises:
             SettingError: a number that is not one, or is out of range.
         """
-        models_dir = environment.get("ADDNORM_MODELS_DIR", "").strip()
+        models_dir = environment.get(MODELS, "").strip() or DEFAULT_MODELS
         hosts = environment.get("ADDNORM_HOSTS", "").split(",")
         return cls(
             hosts=tuple(host.strip().lower() for host in hosts if host.strip()),
-            models_dir=Path(models_dir) if models_dir else None,
+            models_dir=Path(models_dir).expanduser(),
             threads_per_run=_whole(environment, "ADDNORM_THREADS_PER_RUN", 1, 1, 64),
             workers=_whole(environment, "ADDNORM_WORKERS", _cores(), 1, 256),
             queue=_whole(environment, "ADDNORM_QUEUE", 64, 0, 10_000),

@@ -20,8 +20,9 @@ def main(options: argparse.Namespace, lang: str) -> int:
     """Print one run; 2 where the request is refused, 1 where a check of the run fails."""
     try:
         body = _body(options)
-        prepare_runs(Settings.from_environment())
-        reply = traces.to_json(Registry(), body)
+        settings = Settings.from_environment()
+        prepare_runs(settings)
+        reply = traces.to_json(Registry(settings.models_dir), body)
     except SettingError as error:
         print(i18n.t(lang, "cli.bad_setting", name=error.name, value=error.value), file=sys.stderr)
         return 2
@@ -51,6 +52,7 @@ def _body(options: argparse.Namespace) -> TraceBody:
         raise Refused("lone_surrogate", "text", {})
     values = {
         "text": options.text,
+        "text_pair": options.pair,
         "model": options.model,
         "norm": options.norm,
         "weights": options.weights,

@@ -72,10 +72,16 @@ def describe(values: Mapping[str, object], families: Mapping[str, Family]) -> De
     """
     kind = values.get("model_type")
     family = families.get(kind) if isinstance(kind, str) else None
+    supported = sorted(families)
+    if kind is None:
+        raise ModelError("architecture_missing", field="model", supported=supported)
     if family is None:
-        code = "architecture_missing" if kind is None else "architecture_not_supported"
-        given = {} if kind is None else {"model_type": str(kind)[:80]}
-        raise ModelError(code, field="model", supported=sorted(families), **given)
+        raise ModelError(
+            "architecture_not_supported",
+            field="model",
+            model_type=str(kind)[:80],
+            supported=supported,
+        )
     keys = Fields(values)
     # What any of these would do to the weights or the arithmetic is not ours to guess.
     keys.must_be("is_encoder_decoder", False)

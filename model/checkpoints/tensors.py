@@ -173,8 +173,8 @@ def _headers(folder: Path, names: list[str]) -> dict[str, Stored]:
         held = _header(file_in(folder, file))
         stored |= {k: v for k, v in held.items() if not expected or expected.get(k) == file}
     if lost := sorted(expected.keys() - stored.keys()):
-        name = lost[0]
-        raise ModelError("tensor_missing", field="model", tensor=name, shape=None)
+        file = str(expected[lost[0]])
+        raise ModelError("tensor_not_in_shard", field="model", tensor=lost[0], file=file)
     return stored
 
 
