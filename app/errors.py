@@ -61,12 +61,7 @@ class Refusal(Exception):
 def problem_response(scope: Scope, problem: Problem) -> Response:
     """The reply: a page for a browser, JSON for everyone else, in the reader's language."""
     lang = negotiation.language(scope)
-    error = {
-        "code": problem.code,
-        "message": _message(lang, problem),
-        "field": None if problem.field is None else printable(problem.field),
-        "params": _plain(problem.params),
-    }
+    error = error_content(lang, problem)
     headers = {**problem.headers, "Vary": "Accept, Accept-Language", "Content-Language": lang}
     if problem.status == 503:
         headers["Retry-After"] = str(limits.RETRY_SECONDS)
@@ -77,6 +72,16 @@ def problem_response(scope: Scope, problem: Problem) -> Response:
         return HTMLResponse(error_page(scope, lang, problem.status, error), problem.status, headers)
     body = orjson.dumps({"error": error})
     return Response(body, problem.status, headers, media_type="application/json")
+
+
+def error_content(lang: str, problem: Problem) -> dict[str, Any]:
+    """What a reply says of a fault, in a language."""
+    return {
+        "code": problem.code,
+        "message": _message(lang, problem),
+        "field": None if problem.field is None else printable(problem.field),
+        "params": _plain(problem.params),
+    }
 
 
 def _message(lang: str, problem: Problem) -> str:

@@ -21,6 +21,11 @@ def wants_html(scope: Scope) -> bool:
     return weights.get("text/html", 0.0) > weights.get("application/json", 0.0)
 
 
+def wants_lines(scope: Scope) -> bool:
+    """Whether the client reads a line for each step of a long reply."""
+    return _weights(Headers(scope=scope).get("accept", "")).get("application/x-ndjson", 0.0) > 0.0
+
+
 def accepts_gzip(scope: Scope) -> bool:
     weights = _weights(Headers(scope=scope).get("accept-encoding", ""))
     return weights.get("gzip", weights.get("*", 0.0)) > 0.0

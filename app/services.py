@@ -23,8 +23,13 @@ class Services:
         """Run `work`, which makes JSON, in a worker, and compress it there for who can read it."""
         gzipped = negotiation.accepts_gzip(request.scope)
         body = await self.pool.run((lambda: encode.compress(work())) if gzipped else work, request)
-        headers = {"Vary": "Accept-Encoding"} | ({"Content-Encoding": "gzip"} if gzipped else {})
-        return Response(body, headers=headers, media_type="application/json")
+        return json_reply(body, gzipped)
+
+
+def json_reply(body: bytes, gzipped: bool) -> Response:
+    """A reply of JSON that is already bytes, compressed or not."""
+    headers = {"Vary": "Accept-Encoding"} | ({"Content-Encoding": "gzip"} if gzipped else {})
+    return Response(body, headers=headers, media_type="application/json")
 
 
 def _of_app(request: Request) -> Services:
