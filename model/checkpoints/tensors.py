@@ -69,6 +69,10 @@ class FolderTensors:
 
     Attributes:
         half_precision: tensors taken that are stored in half precision, with their dtype.
+
+    Raises:
+        ModelError: ``weights_unreadable``, ``shard_missing`` or ``tensor_not_in_shard`` with the
+            file, ``tensor_truncated`` with the first tensor that is cut.
     """
 
     def __init__(self, folder: Path, names: list[str], prefix: str) -> None:
@@ -87,8 +91,8 @@ class FolderTensors:
         """One tensor as float32; stored as float32, it is a view of the file.
 
         Raises:
-            ModelError: ``tensor_missing``, ``tensor_shape``, ``tensor_dtype``,
-                ``tensor_truncated`` or ``tensor_not_finite``, each with the tensor's name.
+            ModelError: ``tensor_missing``, ``tensor_shape``, ``tensor_dtype`` or
+                ``tensor_not_finite``, each with the tensor's name.
         """
         found = self._find(name)
         if found is None:
@@ -136,15 +140,6 @@ class FolderTensors:
         return None
 
     def _read(self, name: str, stored: Stored) -> Tensor:
-        size = stored.file.stat().st_size
-        if stored.end > size:
-            raise ModelError(
-                "tensor_truncated",
-                field="model",
-                tensor=name,
-                file=stored.file.name,
-                missing=stored.end - size,
-            )
         try:
             if stored.file not in self._open:
                 self._open[stored.file] = safe_open(str(stored.file), framework="pt")
@@ -188,13 +183,20 @@ def _header(file: Path) -> dict[str, Stored]:
                 raise ValueError(length)
             entries = json.loads(data.read(length))
         begin = LENGTH_BYTES + length
-        return {
+        stored = {
             name: _stored(file, begin, entry)
             for name, entry in entries.items()
             if name != "__metadata__"
         }
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise _unreadable(file) from None
+    cut = {name: one.end - size for name, one in stored.items() if one.end > size}
+    if cut:
+        first = min(cut, key=cut.__getitem__)
+        raise ModelError(
+            "tensor_truncated", field="model", tensor=first, file=file.name, missing=cut[first]
+        )
+    return stored
 
 
 def _stored(file: Path, begin: int, entry: Mapping[str, object]) -> Stored:
