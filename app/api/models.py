@@ -1,17 +1,38 @@
 """`GET /models`: what can be run, the default first, and what is present but cannot."""
 
-from fastapi import APIRouter
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from app import encode
+from app import encode, negotiation
+from app.errors import Problem, error_content
 from app.replies import ModelsReply
 from app.services import Shared
+from model.registry import Registry
 
 router = APIRouter()
 
 
 @router.get("/models", operation_id="models", responses={200: {"model": ModelsReply}})
-async def models(shared: Shared) -> Response:
-    registry = shared.registry
-    listed = {"models": registry.entries(), "unsupported": registry.unsupported()}
-    return Response(encode.to_json(listed), media_type="application/json")
+async def models(request: Request, shared: Shared) -> Response:
+    lang = negotiation.language(request.scope)
+    # Folders are looked at, on a disk that may be slow.
+    listed = await run_in_threadpool(_listed, shared.registry, lang)
+    headers = {"Vary": "Accept-Language", "Content-Language": lang}
+    return Response(encode.to_json(listed), headers=headers, media_type="application/json")
+
+
+def _listed(registry: Registry, lang: str) -> dict[str, Any]:
+    refused = [
+        (one.id, error_content(lang, Problem(one.code, params=one.params)))
+        for one in registry.unsupported()
+    ]
+    return {
+        "models": registry.entries(),
+        "unsupported": [
+            {"id": name, "reason": why["message"], "code": why["code"], "params": why["params"]}
+            for name, why in refused
+        ],
+    }
