@@ -214,6 +214,10 @@ const card = createCard({
   set,
   explainError,
   append(piece) {
+    if (/^<.*>$/.test(piece)) { // a single byte, or a special token: not a text that could be typed
+      toast(t('text.not_appendable', { piece }));
+      return;
+    }
     const text = store.state.text + piece;
     textbox.show(text);
     set({ text, position: null });

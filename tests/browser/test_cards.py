@@ -1,0 +1,202 @@
+"""The explorer's cards: numbers are the API's, charts have names, tables and files."""
+
+import csv
+import io
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+TEXT = "猫が好き。The cat."
+RUN = f"#text={TEXT}&model=textbook&position=2&head=3&layer=1"
+STEPS = ["add1", "add2", "ln1.mean", "ln1.var", "ln1.normalize", "ln1.affine", "ln2.affine"]
+STEPS += ["attn.qkv", "attn.dot", "attn.scaled", "attn.softmax", "attn.z", "attn.out"]
+STEPS += ["mlp.pre", "mlp.act", "mlp.out"]
+
+Numbers = Callable[[str], list[float]]
+
+
+def drawn(page: Page) -> None:
+    for area in page.locator(".plot-area").all():
+        expect(area).to_have_class(re.compile("is-drawn"))
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+@pytest.mark.parametrize(("step", "sublayer"), [("add1", "attn_out"), ("add2", "mlp_out")])
+def test_every_row_of_an_add_is_the_apis_and_adds_up_where_it_says_so(
+    explore: Any, trace: Any, numbers: Numbers, agrees: Any, norm: str, step: str, sublayer: str
+) -> None:
+    page = explore(f"{RUN}&norm={norm}&step={step}&depth=numbers&dim=20")
+    run = trace(text=TEXT, model="textbook", norm=norm)
+    add = next(s for s in run["steps"] if s["inputs"][1:] == [f"blocks.1.{sublayer}"])
+    names = [f"{point}[2]" for point in (*add["inputs"], add["output"])]
+    api = trace(text=TEXT, model="textbook", norm=norm, include=names)["tensors"]
+    page.get_by_role("button", name=re.compile(r"Show all \d+ components")).click()
+    rows = page.locator(".card-vectors tbody tr[data-index]").all_inner_texts()
+    assert len(rows) == 256
+    for i, row in enumerate(rows):
+        cells = re.split(r"\t", row)[1:]
+        sign = "=" if "=" in row else "≈"
+        printed = [re.sub(r"[+=≈\s]", "", cell) for cell in cells]
+        for text, name in zip(printed, names, strict=True):
+            assert agrees(text, api[name]["values"][i])
+        a, b, c = (round(numbers(text)[0] * 1000) for text in printed)
+        assert (a + b == c) == (sign == "="), row
+    expect(page.locator(".card-vectors .is-chosen th")).to_have_text("20")
+
+
+@pytest.mark.parametrize("lang", ["en", "ja"])
+@pytest.mark.parametrize("depth", ["words", "numbers"])
+@pytest.mark.parametrize("step", STEPS)
+def test_each_card_has_at_most_three_charts_each_with_name_table_and_downloads(
+    explore: Any, step: str, depth: str, lang: str
+) -> None:
+    page = explore(f"{RUN}&step={step}&depth={depth}", lang=lang)
+    drawn(page)
+    figures = page.locator("figure.plot")
+    assert 1 <= figures.count() <= 3
+    for figure in figures.all():
+        name = figure.locator(".plot-area").get_attribute("aria-label")
+        assert name
+        assert figure.locator(".plot-tool").all_inner_texts() == ["PNG", "SVG", "CSV"]
+        twin = figure.locator("details")
+        if twin.count():
+            twin.locator("summary").click()
+            expect(twin.locator("tbody tr").first).to_be_visible()
+        else:
+            assert page.locator(".card-vectors").count() == 1
+    assert "card." not in page.locator("#card-body").inner_text()
+    assert page.locator("#card-body").inner_text().count("{") == 0
+
+
+@pytest.mark.parametrize("step", [*STEPS, "embed", "positions"])
+@pytest.mark.parametrize("depth", ["formula", "code"])
+def test_each_card_has_a_formula_and_the_lines_that_ran(
+    explore: Any, step: str, depth: str
+) -> None:
+    page = explore(f"{RUN}&layer=0&step={step}&depth={depth}")
+    body = page.locator("#card-body")
+    if depth == "formula":
+        assert body.locator("math mtable").count() >= 1
+        assert not re.search(r"NaN|undefined|null|\[object", body.inner_text())
+    else:
+        expect(body.locator("pre").first).to_contain_text("def forward")
+        expect(body.locator("figcaption code").first).to_have_text("model/layers.py")
+
+
+def test_the_row_of_softmax_is_the_apis_and_its_sum_is_honest(
+    explore: Any, trace: Any, numbers: Numbers, agrees: Any
+) -> None:
+    page = explore(f"{RUN}&norm=post&step=attn.softmax&depth=numbers")
+    name = "blocks.1.attn.pattern[3,2]"
+    row = trace(text=TEXT, model="textbook", norm="post", include=[name])["tensors"][name]["values"]
+    shown = page.locator(".card-bars .card-bar-value").all_inner_texts()
+    assert len(shown) == len(row)
+    assert all(agrees(text, value) for text, value in zip(shown, row, strict=True))
+    sentence = page.locator(".card-sum").inner_text()
+    total = sum(round(numbers(text)[0] * 1000) for text in shown)
+    assert (total == 1000) == ("=" in sentence)
+    expect(page.locator(".card-head")).to_have_count(8)
+    page.locator(".card-head").nth(5).click()
+    expect(page.locator('.card-head[aria-pressed="true"]')).to_have_text("L1H5")
+    assert "head=5" in page.url
+
+
+def test_the_statistics_of_every_position_are_the_apis(
+    explore: Any, trace: Any, agrees: Any
+) -> None:
+    page = explore(f"{RUN}&norm=post&step=ln1.mean&depth=words")
+    run = trace(text=TEXT, model="textbook", norm="post")
+    norm = next(one for one in run["layer_norms"] if one["name"] == "blocks.1.ln1")
+    twin = page.locator("figure.plot details").last
+    twin.locator("summary").click()
+    rows = twin.locator("tbody tr").all_inner_texts()
+    assert len(rows) == len(run["tokens"])
+    for i, row in enumerate(rows):
+        cells = row.split("\t")
+        assert cells[1] == run["tokens"][i]["label"]
+        assert agrees(cells[2], norm["mean"][i])
+        assert agrees(cells[3], norm["var"][i])
+
+
+def test_an_untrained_model_says_that_gamma_and_beta_change_nothing(explore: Any) -> None:
+    page = explore(f"{RUN}&step=ln1.affine&depth=words")
+    expect(page.locator(".card-hint")).to_contain_text("this model is untrained")
+
+
+def test_arrow_keys_move_the_framed_component_and_not_the_step(explore: Any) -> None:
+    page = explore(f"{RUN}&step=add1&depth=numbers&dim=3")
+    slider = page.get_by_role("slider", name=re.compile("component"))
+    slider.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    expect(slider).to_have_attribute("aria-valuenow", "5")
+    expect(page.locator(".card-vectors .is-chosen th")).to_have_text("5")
+    expect(page.locator(".card-equation")).to_contain_text("Component 5")
+    assert "dim=5" in page.url
+    assert "step=add1" in page.url
+    left = page.locator(".heat-frame").first.evaluate("(frame) => parseFloat(frame.style.left)")
+    assert left == pytest.approx(100 * 5.5 / 256)
+
+
+def test_files_hold_the_numbers_and_the_picture(explore: Any, trace: Any) -> None:
+    page = explore(f"{RUN}&norm=post&step=add1&depth=words")
+    drawn(page)
+    with page.expect_download() as started:
+        page.locator(".plot-tool", has_text="CSV").click()
+    text = started.value.path().read_text(encoding="utf-8-sig")
+    table = list(csv.reader(io.StringIO(text)))
+    assert table[0][1:] == [f"blocks.1.{p}[2]" for p in ("resid_pre", "attn_out", "resid_mid")]
+    name = table[0][3]
+    api = trace(text=TEXT, model="textbook", norm="post", include=[name])["tensors"][name]["values"]
+    assert [float(row[3]) for row in table[1:]] == api
+    for kind, start in (("PNG", b"\x89PNG"), ("SVG", b"<svg")):
+        with page.expect_download() as started:
+            page.locator(".plot-tool", has_text=kind).click()
+        assert started.value.suggested_filename.endswith(kind.lower())
+        assert started.value.path().read_bytes().startswith(start)
+
+
+def test_charts_follow_the_width_and_the_theme(explore: Any) -> None:
+    page = explore(f"{RUN}&step=ln1.affine&depth=words")
+    drawn(page)
+    for width in (390, 1280):
+        page.set_viewport_size({"width": width, "height": 844})
+        page.wait_for_timeout(600)
+        gaps = page.evaluate(
+            """[...document.querySelectorAll('.plot-area')].map((area) =>
+                area.clientWidth - area.querySelector('.main-svg').getBoundingClientRect().width)"""
+        )
+        assert all(abs(gap) <= 2 for gap in gaps)
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+    background = "getComputedStyle(document.querySelector('.plot-area .main-svg')).backgroundColor"
+    before = page.evaluate(background)
+    page.locator("#theme").click()
+    page.wait_for_timeout(600)
+    assert page.evaluate(background) != before
+
+
+def test_walking_on_leaves_no_chart_behind(explore: Any, settled: Any) -> None:
+    page = explore(f"{RUN}&step=attn.qkv&depth=words")
+    for _ in range(12):
+        page.keyboard.press("ArrowRight")
+        settled(page)
+    drawn(page)
+    alive = page.evaluate(
+        """() => {
+            const main = document.querySelector('script[src*="main.js"]').src;
+            return import(main.replace('main.js', 'plot.js')).then((m) => m.alive());
+        }"""
+    )
+    assert alive == page.locator(".plot-area").count()
+
+
+def test_markup_in_a_text_stays_text_in_cards_charts_and_tables(explore: Any) -> None:
+    text = "<img src=x onerror=window.PWN=1>"
+    page = explore(f"#text={text}&model=textbook&step=attn.softmax&depth=numbers&position=1")
+    drawn(page)
+    page.locator("figure.plot details summary").first.click()
+    assert page.evaluate("window.PWN ?? null") is None
+    assert page.locator("#card-body img").count() == 0
