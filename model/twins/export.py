@@ -1,7 +1,8 @@
 """Checkpoints to the files that ship: ``python -m model.twins.export --runs DIR --corpus DIR``.
 
-Weights go to float16 safetensors, the byte counts of the training text to the 3-gram table, and the
-records of all runs with the evaluation to ``training.json``. It must not train.
+Weights go to float16 safetensors, the byte counts of the training text to the 3-gram table, the
+records of all runs with the evaluation to ``training.json``, and their figures to the model card.
+It must not train.
 """
 
 import argparse
@@ -15,7 +16,7 @@ from safetensors.torch import save_file
 
 from model.config import NORMS, Norm
 from model.tokenizer import SHIPPED as VOCABULARY
-from model.twins import text, trigrams, weights
+from model.twins import card, text, trigrams, weights
 from model.twins.evaluate import evaluate
 from model.twins.record import Record, rounded
 
@@ -53,7 +54,7 @@ def run_entry(state: Checkpoint) -> dict[str, Any]:
 
 
 def write_record(runs: Path, high_rate: list[Path], evaluation: dict[str, Any]) -> None:
-    """Everything that is known about the runs, one JSON file."""
+    """Everything that is known about the runs: one JSON file, and the card's figures."""
     states = {norm: read(runs, norm) for norm in NORMS}
     record = {
         "runs": {norm: run_entry(state) for norm, state in states.items()},
@@ -69,6 +70,7 @@ def write_record(runs: Path, high_rate: list[Path], evaluation: dict[str, Any]) 
     }
     compact = json.dumps(rounded(record), ensure_ascii=False, separators=(",", ":"))
     weights.RECORD.write_text(compact + "\n", encoding="utf-8")
+    card.write(json.loads(compact))
 
 
 def main() -> None:
