@@ -17,7 +17,7 @@ const POSITIVE = {
 };
 // Shares of attention run from the page's own surface to the colour of Attention.
 const SHARE = {
-  light: [[250, 249, 247], [248, 217, 196], [234, 154, 99], [204, 85, 0]],
+  light: [[250, 249, 247], [248, 217, 196], [234, 154, 99], [213, 94, 0]],
   dark: [[32, 36, 40], [88, 54, 36], [170, 88, 36], [255, 158, 84]],
 };
 const MISSING = { light: [214, 216, 220], dark: [78, 82, 88] };
@@ -74,7 +74,7 @@ export function sharedRange(...arrays) {
 /** Dark or light ink, whichever can be read on `rgb` (WCAG relative luminance). */
 export function inkOn(rgb) {
   const [r, g, b] = rgb.map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.19 ? '#15181c' : '#ffffff';
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? '#000000' : '#ffffff';
 }
 
 /** The theme in force: the page's own choice, else the system's. */

@@ -27,7 +27,8 @@ export function pattern({ values, kind, range, labels, chosen, decimals, words }
     const head = (turned ? Math.min(100, widest * 0.78 + 14) : 20) + 26;
     const side = cell * n;
     const margin = { l: left, r: Math.max(0, width - left - side), t: head, b: 4 };
-    const places = labelled(n, cell, 14);
+    const places = labelled(n, cell, 11);
+    const tickfont = { size: Math.round(Math.min(12, Math.max(9, cell * 0.8))), color: style.ink };
     const inset = 1 / cell; // a frame on the border of the map would lose half its line
     const written = n <= WRITTEN_UP_TO && cell >= 26;
     const annotations = [
@@ -67,8 +68,8 @@ export function pattern({ values, kind, range, labels, chosen, decimals, words }
       layout: {
         height: Math.ceil(side + margin.t + margin.b),
         margin,
-        xaxis: { ...tokenAxis(labels, places, style, limit), range: [-0.5, n - 0.5], side: 'top', tickangle: turned ? -50 : 0 },
-        yaxis: { ...tokenAxis(labels, places, style, limit), range: [n - 0.5, -0.5] },
+        xaxis: { ...tokenAxis(labels, places, style, limit), tickfont, range: [-0.5, n - 0.5], side: 'top', tickangle: turned ? -50 : 0 },
+        yaxis: { ...tokenAxis(labels, places, style, limit), tickfont, range: [n - 0.5, -0.5] },
         annotations,
         shapes: chosen === null ? [] : [{
           type: 'rect', xref: 'x', yref: 'y', x0: inset - 0.5, x1: n - 0.5 - inset, y0: chosen - 0.5 + inset, y1: chosen + 0.5 - inset,

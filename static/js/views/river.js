@@ -74,7 +74,10 @@ export function figuresOf(trace, block, position) {
     }
   }
   const best = trace.predictions?.positions[position]?.[0];
-  if (best) figures.unembed = `${best.label} ${compact(best.probability, 2)}`;
+  if (best) {
+    figures.unembed = `${best.label} ${fixed(100 * best.probability, 1)} %`;
+    figures['unembed.short'] = [...best.label].slice(0, 4).join('');
+  }
   return figures;
 }
 
@@ -92,7 +95,7 @@ export function createRiver(root, { choose, choosePosition }) {
   wide.addEventListener('change', () => latest && update(latest));
 
   function figure(slot, flat) {
-    const text = latest.figures[flat && slot.startsWith('ln') ? `${slot}.sigma` : slot];
+    const text = (flat && (latest.figures[`${slot}.sigma`] ?? latest.figures[`${slot}.short`])) || latest.figures[slot];
     if (!text) return '';
     return flat ? text.replace('|x| ', '') : text;
   }
