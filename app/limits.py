@@ -25,6 +25,9 @@ VECTOR_COMPONENTS = 4_096
 MATRIX_COMPONENTS = 64
 """Rows and columns of a matrix typed by hand."""
 
+DIRECTION_AXES = 2
+"""Axes of a point before its last one: a vector of the stream is found by so many indices."""
+
 RETRY_SECONDS = 2
 """After which a refused client may ask again."""
 
@@ -52,9 +55,32 @@ class LimitsInForce:
     seed: int
     eps: float
     top_k: int
+    most_top_k: int
+    index: int
+    direction_axes: int
+    repetition_rows: int
+    repetition_segment: int
     name_margin: float
     name_errors: float
     name_queries: int
+    cost_d_model: int
+    cost_n_heads: int
+    cost_d_mlp: int
+    cost_n_ctx: int
+    cost_n_layers: int
+    cost_kernel: int
+    cost_components: int
+    experiment_d_model: int
+    experiment_n_heads: int
+    experiment_d_mlp: int
+    experiment_n_ctx: int
+    experiment_depth: int
+    experiment_depths: int
+    experiment_seeds: int
+    experiment_d_head: int
+    experiment_d_heads: int
+    experiment_samples: int
+    experiment_multiply_adds: int
     runs_at_once: int
     runs_waiting: int
     retry_seconds: int
@@ -81,9 +107,32 @@ def in_force(settings: Settings) -> LimitsInForce:
         seed=of_the_model.MAX_SEED,
         eps=of_the_model.MAX_EPS,
         top_k=of_the_model.TOP_K,
+        most_top_k=of_the_model.MAX_TOP_K,
+        index=of_the_model.MAX_INDEX,
+        direction_axes=DIRECTION_AXES,
+        repetition_rows=of_the_model.MAX_REPETITION_ROWS,
+        repetition_segment=of_the_model.MAX_REPETITION_SEGMENT,
         name_margin=naming.MARGIN,
         name_errors=naming.ERRORS,
         name_queries=naming.QUERIES,
+        cost_d_model=of_the_model.MAX_COST_D_MODEL,
+        cost_n_heads=of_the_model.MAX_COST_HEADS,
+        cost_d_mlp=of_the_model.MAX_COST_D_MLP,
+        cost_n_ctx=of_the_model.MAX_COST_N_CTX,
+        cost_n_layers=of_the_model.MAX_COST_LAYERS,
+        cost_kernel=of_the_model.MAX_COST_KERNEL,
+        cost_components=of_the_model.MAX_COST_COMPONENTS,
+        experiment_d_model=of_the_model.MAX_EXPERIMENT_D_MODEL,
+        experiment_n_heads=of_the_model.MAX_EXPERIMENT_HEADS,
+        experiment_d_mlp=of_the_model.MAX_EXPERIMENT_D_MLP,
+        experiment_n_ctx=of_the_model.MAX_EXPERIMENT_N_CTX,
+        experiment_depth=of_the_model.MAX_EXPERIMENT_DEPTH,
+        experiment_depths=of_the_model.MAX_EXPERIMENT_DEPTHS,
+        experiment_seeds=of_the_model.MAX_EXPERIMENT_SEEDS,
+        experiment_d_head=of_the_model.MAX_EXPERIMENT_D_HEAD,
+        experiment_d_heads=of_the_model.MAX_EXPERIMENT_D_HEADS,
+        experiment_samples=of_the_model.MAX_EXPERIMENT_SAMPLES,
+        experiment_multiply_adds=of_the_model.MAX_EXPERIMENT_MULTIPLY_ADDS,
         runs_at_once=settings.workers,
         runs_waiting=settings.queue,
         retry_seconds=RETRY_SECONDS,

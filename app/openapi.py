@@ -13,23 +13,35 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from app import i18n, limits, replies, schemas
+from app import i18n, limits, replies, schemas, schemas_analysis, schemas_lab
 from app.errors import STATUS
+from app.experiments import LINES
 
 API_VERSION = "1"
 
 EVERY_CALL = (403, 413, 421, 500)
 CALLS_WITH_BODY = (408, 415, 422, 503)
-MORE: dict[str, tuple[int, ...]] = {"trace": (404,), "cost": (422, 503)}
+MORE: dict[str, tuple[int, ...]] = {
+    "trace": (404,),
+    "cost": (422, 503),
+    **dict.fromkeys(schemas_analysis.BODIES, (404,)),
+}
 """Further refusals of a call, by its operation id."""
 
-BODIES: dict[str, type[BaseModel]] = {"trace": schemas.TraceBody, "add_norm": schemas.AddNormBody}
+BODIES: dict[str, type[BaseModel]] = {
+    "trace": schemas.TraceBody,
+    "add_norm": schemas.AddNormBody,
+    **schemas_analysis.BODIES,
+    **schemas_lab.BODIES,
+}
 
 SAME_FIELDS = {
     "ConfigReply": "ConfigBody",
     "IncludeReply": "IncludeBody",
     "ModelAsRunReply": "ModelReply",
     "TraceRequestReply": "TraceBody",
+    **schemas_analysis.SAME_FIELDS,
+    **schemas_lab.SAME_FIELDS,
 }
 """Schemas whose fields mean what another's of the same name do."""
 
@@ -97,7 +109,10 @@ def _complete_call(call: dict[str, Any], sentences: dict[str, str]) -> None:
         str(status): _refusal(status, sentences)
         for status in sorted({*EVERY_CALL, *(CALLS_WITH_BODY if body else ()), *MORE.get(name, ())})
     }
-    call["responses"]["200"]["description"] = sentences.get(f"api.call.{name}.reply", "")
+    reply = call["responses"]["200"]
+    reply["description"] = sentences.get(f"api.call.{name}.reply", "")
+    if name in schemas_lab.BODIES:
+        reply["content"][LINES] = {"schema": {"type": "string"}}
 
 
 def _refusal(status: int, sentences: dict[str, str]) -> dict[str, Any]:
@@ -125,5 +140,13 @@ def _describe(name: str, schema: dict[str, Any], sentences: dict[str, str]) -> N
     schema["description"] = sentences.get(f"api.{name}", "")
     for field, of_field in schema.get("properties", {}).items():
         of_field.pop("title", None)
-        otherwise = sentences.get(f"api.{SAME_FIELDS.get(name)}.{field}", "")
-        of_field["description"] = sentences.get(f"api.{name}.{field}", otherwise)
+        of_field["description"] = _of_field(name, field, sentences)
+
+
+def _of_field(name: str | None, field: str, sentences: dict[str, str]) -> str:
+    """The sentence of a field, from the schema itself or the nearest one that means the same."""
+    while name is not None:
+        if found := sentences.get(f"api.{name}.{field}"):
+            return found
+        name = SAME_FIELDS.get(name)
+    return ""

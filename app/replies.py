@@ -54,9 +54,32 @@ class LimitsReply(Reply):
     seed: int
     eps: float
     top_k: int
+    most_top_k: int
+    index: int
+    direction_axes: int
+    repetition_rows: int
+    repetition_segment: int
     name_margin: float
     name_errors: float
     name_queries: int
+    cost_d_model: int
+    cost_n_heads: int
+    cost_d_mlp: int
+    cost_n_ctx: int
+    cost_n_layers: int
+    cost_kernel: int
+    cost_components: int
+    experiment_d_model: int
+    experiment_n_heads: int
+    experiment_d_mlp: int
+    experiment_n_ctx: int
+    experiment_depth: int
+    experiment_depths: int
+    experiment_seeds: int
+    experiment_d_head: int
+    experiment_d_heads: int
+    experiment_samples: int
+    experiment_multiply_adds: int
     runs_at_once: int
     runs_waiting: int
     retry_seconds: int
@@ -94,6 +117,8 @@ class ModelReply(Reply):
 class UnsupportedReply(Reply):
     id: str
     reason: str
+    code: str
+    params: dict[str, Any]
 
 
 class ModelsReply(Reply):

@@ -23,24 +23,30 @@ def run(registry: Registry, body: TraceBody) -> Trace:
         Refusal: a format that cannot hold what is asked for.
         ModelError: whatever `run_trace` refuses.
     """
+    return run_trace(registry, request_of(body))
+
+
+def request_of(body: TraceBody) -> TraceRequest:
+    """What is to be run.
+
+    Raises:
+        Refusal: a format that cannot hold what is asked for.
+    """
     formats = [format_of(entry, body, place) for place, entry in enumerate(body.include)]
     include = [
         Include(points_of(entry), how.encoding == "text")
         for entry, how in zip(body.include, formats, strict=True)
     ]
     config = None if body.config is None else body.config.model_dump(exclude_unset=True)
-    return run_trace(
-        registry,
-        TraceRequest(
-            text=body.text,
-            text_pair=body.text_pair,
-            model=body.model,
-            norm=body.norm,
-            weights=body.weights,
-            config=config,
-            include=include,
-            verify=body.verify,
-        ),
+    return TraceRequest(
+        text=body.text,
+        text_pair=body.text_pair,
+        model=body.model,
+        norm=body.norm,
+        weights=body.weights,
+        config=config,
+        include=include,
+        verify=body.verify,
     )
 
 
@@ -52,19 +58,7 @@ def to_json(registry: Registry, body: TraceBody) -> bytes:
 def reply_of(trace: Trace, body: TraceBody) -> dict[str, Any]:
     """The reply of `POST /trace`, with the request as it was understood."""
     return {
-        "request": {
-            "text": body.text,
-            "text_pair": body.text_pair,
-            "model": trace.model.id,
-            "norm": trace.model.norm,
-            "weights": trace.model.weights,
-            "config": trace.settings,
-            "include": [_echo(entry, body) for entry in body.include],
-            "encoding": body.encoding,
-            "digits": body.digits,
-            "dtype": body.dtype,
-            "verify": body.verify,
-        },
+        "request": echo_of(trace, body),
         "model": trace.model,
         "tokens": trace.tokens,
         "steps": trace.steps,
@@ -76,9 +70,33 @@ def reply_of(trace: Trace, body: TraceBody) -> dict[str, Any]:
         "checks": trace.checks,
         "not_checked": trace.not_checked,
         "flags": trace.flags,
-        # Of two entries that name the same slice, the later one decides: it is the more particular.
-        "tensors": {selected.key: _tensor(selected, body) for selected in trace.tensors},
+        "tensors": tensors_of(trace.tensors, body),
     }
+
+
+def echo_of(trace: Trace, body: TraceBody) -> dict[str, Any]:
+    """The request as it was understood, every default filled in."""
+    return {
+        "text": body.text,
+        "text_pair": body.text_pair,
+        "model": trace.model.id,
+        "norm": trace.model.norm,
+        "weights": trace.model.weights,
+        "config": trace.settings,
+        "include": [_echo(entry, body) for entry in body.include],
+        "encoding": body.encoding,
+        "digits": body.digits,
+        "dtype": body.dtype,
+        "verify": body.verify,
+    }
+
+
+def tensors_of(tensors: list[Selected], body: TraceBody) -> dict[str, Any]:
+    """The tensors of a reply, by their keys.
+
+    Of two entries that name the same slice, the later one decides: it is the more particular.
+    """
+    return {selected.key: _tensor(selected, body) for selected in tensors}
 
 
 def points_of(entry: str | IncludeBody) -> str:

@@ -30,7 +30,7 @@ from model.layers import SelfAttention
 from model.points import canonical
 from model.registry import Registry
 from model.run import Plan
-from model.trace import Run, Trace, TraceRequest, run
+from model.trace import Prediction, Run, Trace, TraceRequest, run
 
 # Of sums that float32 made in another order, relative to the largest component.
 CLOSE = 1e-5
@@ -40,15 +40,18 @@ NO_UNEMBEDDING = "no_unembedding"
 
 @dataclass(frozen=True)
 class HeadsReport:
-    """``logit_effect`` is null with a ``reason`` where the model predicts no tokens."""
+    """``logit_effect`` is null with a ``reason`` where the model predicts no tokens.
+
+    Attributes:
+        predictions: the likeliest next tokens, whose logits the effect is on.
+    """
 
     trace: Trace
-    layer: int
-    pos: int
     heads: list[HeadWrite]
     bias: BiasWrite | None
     norm_based: NormBased
     maps: Maps | None
+    predictions: list[Prediction] | None
     logit_effect: LogitEffect | None
     reason: str | None
     check: Check
@@ -59,9 +62,9 @@ class UnitsReport:
     """Either ``strongest`` at a position or the tokens that are ``driving`` a unit."""
 
     trace: Trace
-    layer: int
     strongest: StrongestUnits | None
     driving: DrivingTokens | None
+    predictions: list[Prediction] | None
     logit_effect: LogitEffect | None
     reason: str | None
     check: Check
@@ -72,7 +75,6 @@ class LensReport:
     """``states`` is null with a ``reason`` where the model predicts no tokens."""
 
     trace: Trace
-    pos: int
     token: int | None
     states: list[LensState] | None
     reason: str | None
@@ -137,12 +139,11 @@ def inspect_heads(
         limit = CLOSE * max(1.0, float(at.out[pos].abs().max()))
         return HeadsReport(
             trace=ran.trace,
-            layer=layer,
-            pos=pos,
             heads=at.heads(pos),
             bias=at.bias_write(pos),
             norm_based=at.norm_based(pos),
             maps=None if head is None else at.maps(head),
+            predictions=_predictions(ran, pos),
             logit_effect=effect,
             reason=NO_UNEMBEDDING if effect is None else None,
             check=check("heads_writes", f"{at.at}_out", at.error(pos), limit),
@@ -187,9 +188,9 @@ def inspect_units(
         limit = CLOSE * max(1.0, float(at.out.abs().max()))
         return UnitsReport(
             trace=ran.trace,
-            layer=layer,
             strongest=strongest,
             driving=None if unit is None else at.driving(unit, top_k),
+            predictions=None if pos is None else _predictions(ran, pos),
             logit_effect=effect,
             # A unit's effect belongs to a position.
             reason=NO_UNEMBEDDING
@@ -222,7 +223,7 @@ def inspect_lens(
     ran = run(registry, request, also)
     model, recorder = ran.planned.runnable.plain, ran.recorder
     if model.unembed is None:
-        return LensReport(ran.trace, pos, None, None, NO_UNEMBEDDING, None)
+        return LensReport(ran.trace, None, None, NO_UNEMBEDDING, None)
     with torch.no_grad():
         points = [state.point for state in ran.trace.stream.states]
         vocabulary = ran.planned.runnable.tokenizer
@@ -230,7 +231,7 @@ def inspect_lens(
         own = float(recorder.values["logits"][pos, followed])
         limit = CLOSE * max(1.0, float(recorder.values["logits"][pos].abs().max()))
     last = check("lens_last_state", "logits", abs(states[-1].logit - own), limit)
-    return LensReport(ran.trace, pos, followed, states, None, last)
+    return LensReport(ran.trace, followed, states, None, last)
 
 
 def inspect_ledger(
@@ -257,8 +258,11 @@ def inspect_ledger(
         if direction is not None:
             _refuse_direction(planned, direction)
         aim = None if direction is None else direction.point
-        needed = [point for point in planned.points if is_needed(point)]
-        return needed if aim is None else [*needed, canonical(aim, planned.config.norm)]
+        name = None if aim is None else canonical(aim, planned.config.norm)
+        # Each head's write is never recorded: it is made from z, which a ledger needs anyway.
+        return [
+            p for p in planned.points if is_needed(p) or (p == name and not p.endswith("result"))
+        ]
 
     ran = run(registry, request, also)
     model, planned = ran.planned.runnable.plain, ran.planned
@@ -281,9 +285,13 @@ def within(name: str, index: int, size: int) -> None:
         raise ModelError("no_such_index", field=name, name=name, index=index, largest=size - 1)
 
 
-def _likely_tokens(ran: Run, pos: int) -> list[int]:
+def _predictions(ran: Run, pos: int) -> list[Prediction] | None:
     predictions = ran.trace.predictions
-    return [] if predictions is None else [best.id for best in predictions.positions[pos]]
+    return None if predictions is None else predictions.positions[pos]
+
+
+def _likely_tokens(ran: Run, pos: int) -> list[int]:
+    return [best.id for best in _predictions(ran, pos) or []]
 
 
 def _named_state(planned: Plan, state: str | None) -> str:
@@ -348,7 +356,6 @@ def _vector(ran: Run, direction: Direction) -> Tensor:
     assert direction.point is not None, "refused before the run"
     name = canonical(direction.point, config.norm)
     if name.endswith("attn.result"):
-        # Each head's write is never recorded: it is made from z.
         attention = model.get_submodule(name.removesuffix(".result"))
         assert isinstance(attention, SelfAttention)
         pos, head = direction.index

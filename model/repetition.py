@@ -7,10 +7,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from model.analysis.induction import HeadScores, head_scores, repeated
+from model.analysis.induction import HeadScores, RowShares, head_scores, repeated, row_shares
 from model.errors import ModelError
 from model.registry import Registry
-from model.run import Plan, RunRequest, plan
+from model.run import Plan, RunRequest, longest_text, plan
 from model.trace import ModelAsRun, as_run
 
 SEGMENT = 48
@@ -66,16 +66,17 @@ def run_repetition(
     planned = plan(registry, request)
     runnable, config = planned.runnable, planned.config
     before, after = _ends(planned)
-    room = config.n_ctx - len(before) - len(after)
+    # Every head's map of a row is held at once.
+    limit = min(config.n_ctx, longest_text(config))
+    room = limit - len(before) - len(after)
     segment = segment or max(1, min(SEGMENT, room // 2))
     if 2 * segment > room:
-        length = config.n_ctx - room + 2 * segment
-        raise ModelError("text_too_long", field="segment", limit=config.n_ctx, length=length)
+        length = limit - room + 2 * segment
+        raise ModelError("text_too_long", field="segment", limit=limit, length=length)
     ids = repeated(_allowed(planned), before, after, segment, rows, seed)
-    kept = [_recorded(planned, row) for row in ids]
     with torch.no_grad():
-        patterns = [torch.stack(layer) for layer in zip(*(row[0] for row in kept), strict=True)]
-        losses = [row[1] for row in kept if row[1] is not None]
+        ran = [_run(planned, row) for row in ids]
+        losses = [loss for _, loss in ran if loss is not None]
         return RepetitionReport(
             model=as_run(runnable),
             settings=None if runnable.settings is None else asdict(runnable.settings),
@@ -83,7 +84,7 @@ def run_repetition(
             segment=segment,
             rows=rows,
             tokens=ids.shape[-1],
-            heads=head_scores(patterns, ids, config.causal),
+            heads=head_scores([shares for shares, _ in ran]),
             losses=_by_saying(torch.stack(losses), len(before), segment) if losses else None,
         )
 
@@ -104,17 +105,18 @@ def _allowed(planned: Plan) -> list[int]:
     return [i for i in range(planned.config.d_vocab) if not _MARKER.fullmatch(piece(i))]
 
 
-def _recorded(planned: Plan, ids: Tensor) -> tuple[list[Tensor], Tensor | None]:
-    """Patterns by layer, and -ln p of every token but the first where there is a prediction."""
-    names = [f"blocks.{layer}.attn.pattern" for layer in range(planned.config.n_layers)]
+def _run(planned: Plan, ids: Tensor) -> tuple[dict[str, RowShares], Tensor | None]:
+    """Shares of a row, and -ln p of every token but the first where there is a prediction."""
+    config = planned.config
+    names = [f"blocks.{layer}.attn.pattern" for layer in range(config.n_layers)]
     types = None if planned.cut.types is None else [0] * len(ids)
     one = replace(planned, ids=ids, cut=replace(planned.cut, types=types))
     values = one.record([*names, "logits"]).values
-    patterns = [values[name] for name in names]
+    shares = row_shares([values[name] for name in names], ids, config.causal)
     # A model that sees later tokens does not foresee them.
-    if "logits" not in values or not planned.config.causal:
-        return patterns, None
-    return patterns, F.cross_entropy(values["logits"][:-1], ids[1:], reduction="none")
+    if "logits" not in values or not config.causal:
+        return shares, None
+    return shares, F.cross_entropy(values["logits"][:-1], ids[1:], reduction="none")
 
 
 def _by_saying(losses: Tensor, n_before: int, segment: int) -> Losses:

@@ -105,7 +105,7 @@ def cut_of(request: RunRequest, runnable: Runnable) -> Cut:
         raise ModelError("empty_text", field="text")
     if n > config.n_ctx:
         raise ModelError("text_too_long", field="text", limit=config.n_ctx, length=n)
-    longest = math.isqrt(limits.MAX_SHARES // (config.n_layers * config.n_heads))
+    longest = longest_text(config)
     if n > longest:
         raise ModelError("text_too_long_to_record", field="text", limit=longest, length=n)
     for token in cut.tokens:
@@ -118,3 +118,8 @@ def cut_of(request: RunRequest, runnable: Runnable) -> Cut:
                 d_vocab=config.d_vocab,
             )
     return cut
+
+
+def longest_text(config: ModelConfig) -> int:
+    """How many tokens a text may have so that all attention maps can be held."""
+    return math.isqrt(limits.MAX_SHARES // (config.n_layers * config.n_heads))

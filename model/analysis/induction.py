@@ -53,38 +53,58 @@ def repeated(
     return torch.cat([ends[0], random, random, ends[1]], dim=-1)
 
 
-def head_scores(patterns: list[Tensor], ids: Tensor, causal: bool) -> list[HeadScores]:
-    """Induction and previous-token scores of every head.
+@dataclass(frozen=True)
+class RowShares:
+    """What the heads of one row spend on the keys that a score counts.
+
+    Attributes:
+        shares: [layer, head, asked query]; ``chance``: of even attention [asked query].
+    """
+
+    shares: Tensor
+    chance: Tensor
+
+
+def row_shares(patterns: list[Tensor], ids: Tensor, causal: bool) -> dict[str, RowShares]:
+    """Shares of every head in one row, by score.
 
     Args:
-        patterns: one tensor [row, head, query, key] per layer.
-        ids: [row, pos].
+        patterns: one tensor [head, query, key] per layer.
+        ids: [pos].
     """
-    n = ids.shape[-1]
+    n = len(ids)
     allowed = torch.ones(n, n).tril() if causal else torch.ones(n, n)
     even = allowed / allowed.sum(-1, keepdim=True)  # [query, key]
-    previous = torch.ones(n, n, dtype=torch.bool).tril(-1).triu(-1).expand(len(ids), n, n)
+    previous = torch.ones(n, n, dtype=torch.bool).tril(-1).triu(-1)
     masks = {"induction": induction_mask(ids), "previous_token": previous}
-    found: list[HeadScores] = []
-    for layer, pattern in enumerate(patterns):
-        by_name = {name: _by_query(pattern, mask, even) for name, mask in masks.items()}
-        found += [_scores(layer, head, by_name) for head in range(pattern.shape[1])]
+    found = {}
+    for name, mask in masks.items():
+        asked = mask.any(-1)  # [query]
+        counted = mask[asked].float()  # [asked, key]
+        shares = [(pattern[:, asked] * counted).sum(-1) for pattern in patterns]
+        chance = (even[asked] * counted).sum(-1)
+        found[name] = RowShares(torch.stack(shares).double(), chance.double())
     return found
 
 
-def _by_query(pattern: Tensor, mask: Tensor, even: Tensor) -> tuple[Tensor, Tensor]:
-    """Each head's share on the counted keys [head, asked query], and even attention's [asked]."""
-    asked = mask.any(-1)  # [row, query]
-    shares = torch.einsum("rhqk,rqk->hrq", pattern, mask.float())
-    return shares[:, asked].double(), (even * mask).sum(-1)[asked].double()
+def head_scores(rows: list[dict[str, RowShares]]) -> list[HeadScores]:
+    """Induction and previous-token scores of every head, over all queries of all rows."""
+    shares = {name: torch.cat([row[name].shares for row in rows], dim=-1) for name in rows[0]}
+    chances = {name: torch.cat([row[name].chance for row in rows]) for name in rows[0]}
+    n_layers, n_heads, _ = shares["induction"].shape
+    return [
+        _of_head(layer, head, {name: (s[layer, head], chances[name]) for name, s in shares.items()})
+        for layer in range(n_layers)
+        for head in range(n_heads)
+    ]
 
 
-def _scores(layer: int, head: int, by_name: dict[str, tuple[Tensor, Tensor]]) -> HeadScores:
+def _of_head(layer: int, head: int, by_name: dict[str, tuple[Tensor, Tensor]]) -> HeadScores:
     scores, names = {}, []
     for name, (shares, chance) in by_name.items():
-        excess = shares[head] - chance
+        excess = shares - chance
         scores[name] = Score(
-            value=float(shares[head].mean()),
+            value=float(shares.mean()),
             chance=float(chance.mean()),
             error=float(excess.std()) / math.sqrt(len(excess)),
         )

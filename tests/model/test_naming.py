@@ -7,7 +7,7 @@ import torch
 
 from model import hooks
 from model.analysis.heads import head_metrics
-from model.analysis.induction import head_scores, repeated
+from model.analysis.induction import head_scores, repeated, row_shares
 from model.analysis.naming import MARGIN, is_named
 from model.config import ModelConfig
 from model.errors import ModelError
@@ -55,11 +55,12 @@ def planted(norm: str) -> Transformer:
     w[f"{first}O.weight"][before, torch.arange(V)] = 1.0
     w[f"{second}Q.weight"][torch.arange(V), token] = SHARP
     w[f"{second}K.weight"][torch.arange(V), before] = 1.0
-    return with_weights(config, w)
+    model = with_weights(config, w)
+    hooks.attach(model)
+    return model
 
 
 def patterns_of(model: Transformer, ids: torch.Tensor) -> list[torch.Tensor]:
-    hooks.attach(model)
     names = [f"blocks.{layer}.attn.pattern" for layer in range(model.config.n_layers)]
     with torch.no_grad(), recording(Recorder(frozenset(names))) as recorder:
         model(ids)
@@ -87,8 +88,8 @@ def test_planted_heads_are_found_in_a_text_and_nothing_else_is(norm):
 def test_planted_heads_are_found_by_the_test_of_repeated_tokens(norm):
     ids = repeated(list(range(1, V)), [0], [], 12, 6, seed=5)
     model = planted(norm)
-    stacked = patterns_of(model, ids)
-    found = {h.label: h for h in head_scores(stacked, ids, True)}
+    rows = [row_shares(patterns_of(model, row), row, True) for row in ids]
+    found = {h.label: h for h in head_scores(rows)}
     assert found["L0H0"].names == ["previous_token"]
     assert found["L1H0"].names == ["induction"]
     assert found["L0H1"].names == found["L1H1"].names == []
@@ -143,7 +144,7 @@ def test_induction_scores_are_what_loops_compute():
     ids = torch.randint(4, (2, 9), generator=draw)
     scores = torch.randn(2, 3, 9, 9, generator=draw)
     pattern = scores.masked_fill(torch.ones(9, 9).triu(1).bool(), -math.inf).softmax(-1)
-    found = head_scores([pattern], ids, True)
+    found = head_scores([row_shares([pattern[row]], ids[row], True) for row in range(2)])
     for head in range(3):
         shares, even = [], []
         for row in range(2):
