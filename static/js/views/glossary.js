@@ -25,7 +25,8 @@ function placeBeside(card, button) {
 }
 
 export function startGlossary(announce) {
-  const card = el('div', { class: 'gloss', popover: 'auto', id: 'gloss', role: 'dialog', 'aria-labelledby': 'gloss-name' });
+  const card = el('div', { class: 'gloss', popover: 'auto', id: 'gloss', role: 'dialog', 'aria-labelledby': 'gloss-name' },
+    el('h2', { id: 'gloss-name' }));
   document.body.append(card);
   document.addEventListener('click', (event) => {
     const button = event.target.closest('[data-term]');
