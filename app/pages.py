@@ -137,6 +137,11 @@ async def bench(request: Request, shared: Shared) -> Response:
     return await _page(request, shared, "add_norm.html", example=False)
 
 
+@router.get("/cost")
+async def cost(request: Request, shared: Shared) -> Response:
+    return await _page(request, shared, "cost.html", example=False)
+
+
 @router.get("/docs")
 async def docs(request: Request) -> Response:
     lang = negotiation.language(request.scope)
