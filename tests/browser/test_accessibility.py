@@ -42,7 +42,7 @@ def test_everything_is_reached_and_shown_by_the_tab_key(explore: Check) -> None:
                 const shape = e.querySelector?.('.shape');
                 const face = e.parentElement?.querySelector('.face');
                 const visible = s.outlineStyle !== 'none'
-                    || (shape && getComputedStyle(shape).strokeWidth === '4px')
+                    || (shape && getComputedStyle(shape).stroke === 'rgb(11, 87, 208)')
                     || (face && getComputedStyle(face).outlineStyle !== 'none')
                     || e.closest('.textbox:focus-within');
                 const name = e.id || e.dataset.slot || e.dataset.index || e.name || e.tagName;

@@ -192,7 +192,18 @@ export function createRiver(root, { choose, choosePosition }) {
       if (match) path.addEventListener('click', () => choosePosition(otherPosition(match[1], Number(match[2]))));
     }
     put(root, picture);
-    return { parts, picture };
+    return { parts, picture, front: layers.front };
+  }
+
+  /** The Tab key goes through the boxes as the block is read: upwards, or from left to right. */
+  function arrange(layout, built, flat) {
+    const order = Object.keys(layout.nodes).sort((a, b) => (flat
+      ? layout.nodes[a].x - layout.nodes[b].x : layout.nodes[b].y - layout.nodes[a].y));
+    if (built.order === order.join()) return;
+    built.order = order.join();
+    const focused = built.front.contains(document.activeElement) ? document.activeElement : null;
+    built.front.append(...order.map((slot) => built.parts.nodes[slot]));
+    focused?.focus({ preventScroll: true });
   }
 
   const otherPosition = (side, i) => (side === 'before' ? latest.position - 1 - i : latest.position + 1 + i);
@@ -213,7 +224,9 @@ export function createRiver(root, { choose, choosePosition }) {
     }
   }
 
-  function write(layout, { parts, picture }, flat) {
+  function write(layout, built, flat) {
+    const { parts, picture } = built;
+    arrange(layout, built, flat);
     picture.setAttribute('aria-label', t('river.picture', { block: latest.block, norm: latest.trace.model.norm === 'pre' ? 'Pre-LN' : 'Post-LN' }));
     for (const [slot, group] of Object.entries(parts.nodes)) {
       const active = classOfNode(slot);
