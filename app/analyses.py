@@ -116,10 +116,7 @@ def compare(registry: Registry, body: CompareBody) -> bytes:
             named = traces.points_of(entry)
             raise Refusal("uint8_is_for_patterns", f"include[{place}]", entry=named)
     found = comparison.compare(registry, (first, second), first.include)
-    runs = [
-        {**traces.reply_of(trace, one), "tensors": {}}
-        for trace, one in zip(found.traces, bodies, strict=True)
-    ]
+    runs = [traces.reply_of(trace, one) for trace, one in zip(found.traces, bodies, strict=True)]
     echoes = [run["request"] for run in runs]
     reply = {
         "request": {

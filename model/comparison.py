@@ -51,7 +51,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two traces and their difference; ``tensors`` are second minus first."""
+    """Two traces without tensors, and their difference; ``tensors`` are second minus first."""
 
     traces: tuple[Trace, Trace]
     difference: Difference
@@ -98,7 +98,8 @@ def compare(
             first.trace.tensors, second.trace.tensors, selections, strict=True
         )
     ]
-    return Comparison((first.trace, second.trace), difference, tensors)
+    traces = replace(first.trace, tensors=[]), replace(second.trace, tensors=[])
+    return Comparison(traces, difference, tensors)
 
 
 def common_points(first: Plan, second: Plan) -> dict[str, PointSpec]:

@@ -29,8 +29,8 @@ MAX_COST_LAYERS = 128
 MAX_COST_KERNEL = 63
 MAX_COST_COMPONENTS = 2**26
 
-# Of POST /experiments: small models, many of them. The product of sizes, depths and seeds is bounded
-# besides, so that the longest takes about a minute of one core.
+# Of POST /experiments: small models, many of them. The product of sizes, depths and seeds is
+# bounded besides, so that the longest takes about a minute of one core.
 MAX_EXPERIMENT_D_MODEL = 256
 MAX_EXPERIMENT_HEADS = 16
 MAX_EXPERIMENT_D_MLP = 1024

@@ -165,6 +165,16 @@ def test_difference_tensors_come_in_text_and_bytes(ask: Ask):
     assert text["axes"] == ["d_model"] and len(text["values"]) == 64
 
 
+def test_a_glob_gives_the_difference_of_every_point_that_it_matches(ask: Ask):
+    reply = ask("compare", runs=both(), include=["blocks.*.attn_out[0]", "embed_sum[:,1]"])
+    assert list(reply["tensors"]) == [
+        "blocks.0.attn_out[0]",
+        "blocks.1.attn_out[0]",
+        "embed_sum[:,1]",
+    ]
+    assert [run["tensors"] for run in reply["runs"]] == [{}, {}]
+
+
 Refused = Callable[..., dict[str, Any]]
 
 

@@ -16,6 +16,7 @@ from model.registry import Registry
 from model.repetition import run_repetition
 from model.run import RunRequest
 from model.transformer import Transformer, with_weights
+from model.twins.weights import training_record
 
 torch.set_num_threads(1)
 
@@ -181,3 +182,22 @@ def test_a_repetition_that_does_not_fit_is_refused(one_model):
     with pytest.raises(ModelError) as caught:
         run_repetition(one_model("gpt2"), RunRequest("a"), segment=40)
     assert caught.value.params == {"limit": 64, "length": 81}
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_the_twins_heads_are_those_that_their_record_names(registry, norm):
+    report = run_repetition(registry, RunRequest("a", "twin", norm))
+    record = training_record()
+    known = {head["label"]: head for head in record["induction_heads"][norm]}
+    named = {h.label: h for h in report.heads if "induction" in h.names}
+    assert named.keys() == known.keys()
+    for label, head in named.items():
+        # Other random tokens than the record's, in the same number.
+        assert head.scores["induction"].value == pytest.approx(known[label]["value"], abs=0.05)
+        assert head.scores["induction"].chance == pytest.approx(known[label]["chance"], abs=0.01)
+    found = record["evaluation"][norm]["heads"]
+    best = max(report.heads, key=lambda h: h.scores["previous_token"].value)
+    assert best.label == found["previous_token"]["label"]
+    assert "previous_token" in best.names
+    assert report.losses.second == pytest.approx(found["repeated"]["second"], abs=0.5)
+    assert report.losses.second < report.losses.first - 5
