@@ -305,6 +305,8 @@ addEventListener('hashchange', () => {
   const found = parseFragment(location.hash);
   if (found.text !== undefined) textbox.show(found.text);
   set(found);
+  // The link past the header leaves its own mark in the address: the view's comes back.
+  if (Object.keys(found).length === 0) writeAddress();
 });
 
 function rememberDepth(depth) {
