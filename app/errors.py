@@ -25,6 +25,7 @@ STATUS = {
     "origin_refused": 403,
     "not_found": 404,
     "unknown_model": 404,
+    "no_training_record": 404,
     "method_not_allowed": 405,
     "upload_stalled": 408,
     "body_too_large": 413,

@@ -23,7 +23,9 @@ EVERY_CALL = (403, 413, 421, 500)
 CALLS_WITH_BODY = (408, 415, 422, 503)
 MORE: dict[str, tuple[int, ...]] = {
     "trace": (404,),
+    "training": (404, 422, 503),
     "cost": (422, 503),
+    "input_norms": (404,),
     **dict.fromkeys(schemas_analysis.BODIES, (404,)),
 }
 """Further refusals of a call, by its operation id."""

@@ -137,9 +137,19 @@ async def bench(request: Request, shared: Shared) -> Response:
     return await _page(request, shared, "add_norm.html", example=False)
 
 
+@router.get("/lab")
+async def lab(request: Request, shared: Shared) -> Response:
+    return await _page(request, shared, "lab.html", example=False)
+
+
 @router.get("/cost")
 async def cost(request: Request, shared: Shared) -> Response:
     return await _page(request, shared, "cost.html", example=False)
+
+
+@router.get("/training")
+async def training(request: Request, shared: Shared) -> Response:
+    return await _page(request, shared, "training.html", example=False)
 
 
 @router.get("/docs")

@@ -5,6 +5,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from model import limits, textbook
 from model.checkpoints.collection import Checkpoints
@@ -51,6 +52,18 @@ class Registry:
     def unsupported(self) -> list[Unsupported]:
         """Models that are present and cannot be run, with the reason."""
         return self._checkpoints.unsupported() if self._checkpoints else []
+
+    def training_record(self, model: str) -> dict[str, Any]:
+        """How a trained model was trained: losses, gradients and head scores over steps.
+
+        Raises:
+            ModelError: ``unknown_model``, or ``no_training_record`` of a model that has none.
+        """
+        if model == TWIN and twins.available():
+            return twins.training_record()
+        if model in [entry.id for entry in self.entries()]:
+            raise ModelError("no_training_record", field="model", model=model)
+        raise ModelError("unknown_model", field="model", model=model)
 
     def load(
         self,

@@ -1,4 +1,4 @@
-"""`GET /models`: what can be run, the default first, and what is present but cannot."""
+"""`GET /models`: what can be run, and how a trained model was trained."""
 
 from typing import Any
 
@@ -9,6 +9,7 @@ from starlette.responses import Response
 from app import encode, negotiation
 from app.errors import Problem, error_content
 from app.replies import ModelsReply
+from app.replies_training import TrainingReply
 from app.services import Shared
 from model.registry import Registry
 
@@ -22,6 +23,15 @@ async def models(request: Request, shared: Shared) -> Response:
     listed = await run_in_threadpool(_listed, shared.registry, lang)
     headers = {"Vary": "Accept-Language", "Content-Language": lang}
     return Response(encode.to_json(listed), headers=headers, media_type="application/json")
+
+
+@router.get(
+    "/models/{model}/training", operation_id="training", responses={200: {"model": TrainingReply}}
+)
+async def training(model: str, request: Request, shared: Shared) -> Response:
+    return await shared.compute(
+        request, lambda: encode.to_json(shared.registry.training_record(model))
+    )
 
 
 def _listed(registry: Registry, lang: str) -> dict[str, Any]:

@@ -62,6 +62,8 @@ export function look() {
     mlp: property('--mlp', dark ? '#2fd3a5' : '#007a59'),
     norm: property('--norm', dark ? '#e79ac8' : '#9a3f7c'),
     weight: property('--weight', dark ? '#f0b429' : '#8a6100'),
+    post: property('--post', dark ? '#eceef1' : '#1b1e23'),
+    pre: property('--pre', dark ? '#9d92ff' : '#6457d6'),
   };
 }
 
