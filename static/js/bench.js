@@ -60,7 +60,7 @@ function showError(error) {
   if (!error) return;
   const field = error.field?.replace(/[.[].*$/, '') ?? null;
   const place = (field && document.getElementById(`${field}-error`)) || $('#failed');
-  const sentence = error instanceof InputError ? t(`bench.error.${error.code}`, error.params)
+  const sentence = error instanceof InputError ? t(`${error.code === 'lengths_differ' ? 'error' : 'bench.error'}.${error.code}`, error.params)
     : error.code === 'offline' ? t('bench.error.offline') : error.message;
   put(place, sentence, place.id === 'failed' ? el('button', { type: 'button', class: 'button', onclick: run }, t('card.retry')) : null);
   place.hidden = false;

@@ -53,6 +53,12 @@ export function requestOf(fields) {
     const found = read(field, parseNumbers);
     if (found.length) body[field] = found;
   }
+  // A vector is often typed before the other: lengths that differ for a moment need no request.
+  const lists = Object.entries(body).filter(([, value]) => Array.isArray(value));
+  const rows = (body.matrix ?? []).map((row, i) => [`matrix[${i}]`, row]);
+  for (const [name, vector] of [...lists, ...rows]) {
+    if (vector.length !== body.x.length) throw new InputError('lengths_differ', { name, length: vector.length, expected: body.x.length }, name);
+  }
   return body;
 }
 

@@ -45,11 +45,14 @@ REQUEST = """m => { try { return m.requestOf(fields); }
     ("changed", "expected"),
     [
         ({}, {"x": [1, 2, 3], "update": [0.5, -0.5, 1], "eps": 1e-5}),
-        ({"kind": "matrix", "matrix": "2"}, {"x": [1, 2, 3], "matrix": [[2]], "eps": 1e-5}),
+        ({"kind": "matrix", "matrix": "2", "x": "3"}, {"x": [3], "matrix": [[2]], "eps": 1e-5}),
+        ({"kind": "matrix", "matrix": "1 2\n3", "x": "1 2"}, ["matrix[1]", "lengths_differ"]),
+        ({"kind": "matrix", "matrix": "1 2 3"}, ["matrix", "lengths_differ"]),
+        ({"update": "1 2"}, ["update", "lengths_differ"]),
         ({"bias": "9"}, {"x": [1, 2, 3], "update": [0.5, -0.5, 1], "eps": 1e-5}),
         (
-            {"gamma": "2 2", "eps": "0"},
-            {"x": [1, 2, 3], "update": [0.5, -0.5, 1], "eps": 0, "gamma": [2, 2]},
+            {"gamma": "2 2 2", "eps": "0"},
+            {"x": [1, 2, 3], "update": [0.5, -0.5, 1], "eps": 0, "gamma": [2, 2, 2]},
         ),
         ({"x": " "}, ["x", "empty"]),
         ({"kind": "matrix"}, ["matrix", "empty"]),

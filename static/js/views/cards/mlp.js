@@ -5,7 +5,7 @@ import { activation } from '../../figures/activation.js';
 import { distributions } from '../../figures/distributions.js';
 import { compact, count } from '../../format.js';
 import { formula, m, name } from '../../mathml.js';
-import { bars, facts, figure, formulaBox, vectorData, vectorTable } from './parts.js';
+import { bars, facts, figure, formulaBox, section, vectorData, vectorTable } from './parts.js';
 import { lengthOf } from './run.js';
 import { stripsBlock } from './strips.js';
 
@@ -43,7 +43,7 @@ export async function mlp(view) {
   }
   const strong = strongestOf(after, STRONGEST);
   const most = Math.abs(after[strong[0]] ?? 0);
-  const list = el('section', { class: 'card-section' }, el('h3', {}, t('card.mlp.strongest', { count: strong.length })), bars(strong.map((u) => ({
+  const list = section(t('card.mlp.strongest', { count: strong.length }), bars(strong.map((u) => ({
     label: t('card.mlp.unit_n', { unit: u }), note: compact(before[u], 3), value: compact(after[u], 3), share: most ? Math.abs(after[u]) / most : 0,
   })), 'mlp'), el('p', { class: 'card-note' }, t('card.mlp.strongest_note')));
   const positive = before.filter((value) => value > 0).length;

@@ -166,6 +166,9 @@ export const bars = (list, role) => el('ol', { class: 'card-bars', data: { role 
       : el('div', { class: 'card-bar' }, inside));
   }));
 
+/** A part of a card with a heading of its own. */
+export const section = (title, ...content) => el('section', { class: 'card-section' }, el('h3', {}, title), ...content);
+
 /** A formula in its frame, with what it says in words. */
 export const formulaBox = (math, note = null) => el('div', { class: 'card-formula' },
   el('div', { class: 'card-formula-scroll', tabindex: '0', role: 'group' }, math), note ? el('p', { class: 'card-note' }, note) : null);
