@@ -85,6 +85,8 @@ def _result(
         "seed": Series(["seed"], None, list(seeds_of(request.seed, request.seeds))),
     }
     fits = []
+    facts = {}
+    deepest = int(depths.argmax())
     for norm in NORMS:
         last = lengths[norm][:, torch.arange(len(depths)), depths - 1]  # [seed, depth]
         mean = last.mean(0)
@@ -99,5 +101,8 @@ def _result(
             f"{norm}.layers": Series(["depth", "layer"], None, numbers(lengths[norm].mean(0))),
         }
         names = ("depth", f"{norm}.last")
+        layers = lengths[norm].mean(0)[deepest]
+        facts[f"{norm}.first_over_last"] = (layers[0] / layers[max(request.depths) - 1]).item()
         fits.append(power_law(request.depths, last, names, PREDICTED[norm]))
-    return Result(request, [PAPER], series, [fit for fit in fits if fit])
+    facts["deepest"] = float(max(request.depths))
+    return Result(request, [PAPER], series, [fit for fit in fits if fit], facts)
