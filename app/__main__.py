@@ -32,6 +32,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from app.command import add_norm
 
         return add_norm.main(options, lang)
+    if options.command == "fetch":
+        from app.command import fetch
+
+        return fetch.main(options, lang)
     from app.command import serve
 
     return serve.main(options, lang)
@@ -70,6 +74,9 @@ def _parser(lang: str) -> argparse.ArgumentParser:
     trace.add_argument("--digits", type=int, help=words("trace.digits"))
     trace.add_argument("--verify", action="store_true", help=words("trace.verify"))
     trace.add_argument("--json", action="store_true", help=words("json"))
+
+    fetch = commands.add_parser("fetch", help=words("fetch"), description=words("fetch"))
+    fetch.add_argument("repository", metavar="ORG/NAME", help=words("fetch.repository"))
 
     bench = commands.add_parser("add-norm", help=words("add_norm"), description=words("add_norm"))
     bench.add_argument("--x", required=True, metavar="NUMBERS", help=words("add_norm.x"))
