@@ -1,11 +1,11 @@
 """Two runs on one text, and where they differ; must not know how a request came or is answered.
 
-Long texts in deep models have more values than fit in memory twice, so that points are compared in
-groups, one pair of runs for each; runs are pure, and a group's values are those of the whole.
+Long texts in deep models have more values than fit in memory twice: what the summaries do not keep
+is compared in groups, one pair of runs for each. Runs are pure, so a group's values are the same.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import torch
@@ -26,8 +26,8 @@ from model.run import Plan, plan
 from model.selection import Include, select
 from model.trace import Run, Selected, Trace, TraceRequest, run
 
-# Numbers of one run that are held at a time: 96 MB as float32.
-GROUP_NUMBERS = 24_000_000
+# Numbers of one run that are held at a time beside its summary: 192 MB as float32.
+GROUP_NUMBERS = 48_000_000
 TOP_K = 5
 
 
@@ -77,18 +77,14 @@ def compare(
     common = common_points(*plans)
     selections = select(include, common, plans[0].config.norm)
     keys = [Include(s.key, include[s.entry].as_text) for s in selections]
-    groups = list(_groups(common, group_numbers))
-    # One group means that the runs of the summaries can keep everything.
-    also = groups[0] if len(groups) == 1 else []
+    names = [name for name in common if not name.endswith("attn.result")]
+    # What fits is kept by the runs of the summaries themselves.
+    also = names if _numbers(names, common) <= group_numbers else []
     first, second = (
         run(registry, replace(request, include=keys), lambda planned: also) for request in requests
     )
     with torch.no_grad():
-        points = [
-            difference
-            for group in groups
-            for difference in _differences(group, common, first, second, record=not also)
-        ]
+        points = _differences(names, common, first, second, group_numbers)
         heads = _heads(common, first, second)
         predictions, reason = _predictions(first, second)
     difference = Difference(_same_tokens(first, second), points, heads, predictions, reason)
@@ -113,31 +109,45 @@ def common_points(first: Plan, second: Plan) -> dict[str, PointSpec]:
     }
 
 
-def _groups(points: dict[str, PointSpec], group_numbers: int) -> Iterator[list[str]]:
-    """Names in order, cut where a group would hold too many numbers; writes of heads left out."""
+def _numbers(names: Iterable[str], points: dict[str, PointSpec]) -> int:
+    return sum(math.prod(points[name].shape) for name in names)
+
+
+def _groups(
+    names: Iterable[str], points: dict[str, PointSpec], group_numbers: int
+) -> Iterator[list[str]]:
+    """Names in order, cut where a group would hold too many numbers."""
     group: list[str] = []
-    held = 0
-    for name, spec in points.items():
-        if name.endswith("attn.result"):
-            continue
-        numbers = math.prod(spec.shape)
-        if group and held + numbers > group_numbers:
+    for name in names:
+        if group and _numbers([*group, name], points) > group_numbers:
             yield group
-            group, held = [], 0
+            group = []
         group.append(name)
-        held += numbers
     if group:
         yield group
 
 
 def _differences(
-    group: list[str], common: dict[str, PointSpec], first: Run, second: Run, record: bool
-) -> Iterator[PointDifference]:
-    values: list[dict[str, Tensor]] = [
-        (ran.planned.record(group) if record else ran.recorder).values for ran in (first, second)
-    ]
-    for name in group:
-        yield point_difference(name, common[name].axes, values[0][name], values[1][name])
+    names: list[str], common: dict[str, PointSpec], first: Run, second: Run, group_numbers: int
+) -> list[PointDifference]:
+    kept = first.recorder.values, second.recorder.values
+    missing = [name for name in names if name not in kept[0] or name not in kept[1]]
+    found = _compared([name for name in names if name not in set(missing)], common, *kept)
+    for group in _groups(missing, common, group_numbers):
+        values = (ran.planned.record(group).values for ran in (first, second))
+        found |= _compared(group, common, *values)
+    return [found[name] for name in names]
+
+
+def _compared(
+    names: list[str],
+    common: dict[str, PointSpec],
+    first: Mapping[str, Tensor],
+    second: Mapping[str, Tensor],
+) -> dict[str, PointDifference]:
+    return {
+        name: point_difference(name, common[name].axes, first[name], second[name]) for name in names
+    }
 
 
 def _heads(common: dict[str, PointSpec], first: Run, second: Run) -> list[HeadDistance]:

@@ -4,6 +4,7 @@ Differences are second minus first. Entries that are not finite in either run, s
 scores, are left out and counted.
 """
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -80,27 +81,41 @@ def point_difference(point: str, axes: list[str], first: Tensor, second: Tensor)
     Args:
         axes: names of the axes; ``pos`` or ``query`` is the one that the cosine keeps.
     """
-    a, b = first.double(), second.double()
-    both = a.isfinite() & b.isfinite()
-    a, b = torch.where(both, a, 0.0), torch.where(both, b, 0.0)
-    difference = (b - a).abs()
-    counted = int(both.sum())
+    a, b, left_out = _both_finite(first, second)
+    difference = b - a
+    counted = a.numel() - left_out
     position = next(place for place, axis in enumerate(axes) if axis in ("pos", "query"))
     rows_a, rows_b = (x.movedim(position, 0).flatten(1) for x in (a, b))
+    length = math.sqrt(_total(a.square()))
     return PointDifference(
         point=point,
-        largest=float(difference.max()),
-        mean=float(difference.sum() / counted) if counted else 0.0,
-        relative=float((b - a).norm() / a.norm()),
-        cosine=cosines(rows_a, rows_b).float() if rows_a.shape[1] > 1 else None,
-        left_out=both.numel() - counted,
+        largest=float(difference.abs().max()),
+        mean=_total(difference.abs()) / counted if counted else 0.0,
+        relative=math.sqrt(_total(difference.square())) / length if length else math.nan,
+        cosine=cosines(rows_a, rows_b) if rows_a.shape[1] > 1 else None,
+        left_out=left_out,
     )
+
+
+def _both_finite(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor, int]:
+    """Both values with 0 where either is not finite, and how many entries that are."""
+    # A sum is finite if all its terms are: one pass without a temporary.
+    if bool(first.sum().isfinite()) and bool(second.sum().isfinite()):
+        return first, second, 0
+    both = first.isfinite() & second.isfinite()
+    a, b = torch.where(both, first, 0.0), torch.where(both, second, 0.0)
+    return a, b, both.numel() - int(both.sum())
+
+
+def _total(x: Tensor) -> float:
+    return float(x.sum(dtype=torch.float64))
 
 
 def cosines(a: Tensor, b: Tensor) -> Tensor:
     """Cosine of each row of one with that of the other; not a number where one is zero."""
-    cosine: Tensor = (a * b).sum(-1) / (a.norm(dim=-1) * b.norm(dim=-1))
-    return cosine
+    products = [(x * y).sum(-1, dtype=torch.float64) for x, y in ((a, b), (a, a), (b, b))]
+    cosine: Tensor = products[0] / (products[1] * products[2]).sqrt()
+    return cosine.float()
 
 
 def jensen_shannon(p: Tensor, q: Tensor) -> Tensor:
