@@ -15,14 +15,14 @@ import { createRiver, renderBlocks } from './views/river.js';
 import { asCurl, asPython, requestOf } from './views/share.js';
 import { createStepper } from './views/stepper.js';
 import { createTextbox, remember } from './views/textbox.js';
-import { createModelSelect, createToggle, PRESETS } from './views/toggle.js';
+import { createModelSelect, createToggle, PRESETS, weightsChoice } from './views/toggle.js';
 import { createTokens, describe } from './views/tokens.js';
 import { failedChecks, renderTrust } from './views/trust.js';
 
 const VERIFY_AFTER_MS = 900;
 const RETRY_MS = 2000;
 const KEPT_RUNS = 6;
-const RUN_STATE = ['text', 'model', 'norm', 'size'];
+const RUN_STATE = ['text', 'model', 'norm', 'weights', 'size'];
 
 const example = dataBlock('example-trace');
 // The example brings the vectors of one position along: the page starts there.
@@ -47,6 +47,7 @@ const runner = newestOnly();
 
 function requestFor(state) {
   const body = { text: state.text, model: state.model, norm: state.norm };
+  if (state.weights) body.weights = state.weights;
   if (state.size && PRESETS[state.size]) body.config = PRESETS[state.size];
   return body;
 }
@@ -232,7 +233,10 @@ function drawRiver(state, frame) {
     choose: (layer) => set({ layer }),
   });
   const said = trace.model.notes.map((note) => (has(`note.${note.code}`) ? t(`note.${note.code}`, paramsInWords(note.params)) : note.code));
-  put($('#river-note'), el('p', {}, rich(`river.note.${trace.model.norm}`)), said.length ? el('p', {}, said.join(' ')) : null);
+  const wasChoosing = document.activeElement?.id === 'weights';
+  put($('#river-note'), el('p', {}, rich(`river.note.${trace.model.norm}`)), said.length ? el('p', {}, said.join(' ')) : null,
+    weightsChoice(trace.model, store.state.weights, (weights) => set({ weights })));
+  if (wasChoosing) $('#weights')?.focus();
 }
 
 function drawNotices() {

@@ -5,8 +5,8 @@
  * This module knows no model and no run: limits of layer, head and position are applied where the
  * run is known.
  *
- * State: text, model, norm ('pre' | 'post' | null: the model's own), size (preset of the random
- * model, or null), layer, head, position, step (a frame's key), depth, dim (the framed component).
+ * State: text, model, norm ('pre' | 'post' | null: the model's own), weights (the placement they were
+ * trained in, or null: the one that runs), size (preset of the random model, or null), layer, head, position, step (a frame's key), depth, dim (the framed component).
  */
 
 export const DEPTHS = ['words', 'numbers', 'formula', 'code'];
@@ -16,6 +16,7 @@ export const EMPTY = Object.freeze({
   model: null,
   size: null,
   norm: null,
+  weights: null,
   layer: 0,
   head: 0,
   position: null,
@@ -25,7 +26,7 @@ export const EMPTY = Object.freeze({
 });
 
 const WHOLE = ['layer', 'head', 'position', 'dim'];
-const ORDER = ['text', 'model', 'size', 'norm', 'layer', 'head', 'position', 'step', 'depth', 'dim'];
+const ORDER = ['text', 'model', 'size', 'norm', 'weights', 'layer', 'head', 'position', 'step', 'depth', 'dim'];
 const STEP = /^[a-z0-9_]+(\.[a-z0-9_]+)?$/;
 
 function readWhole(value) {
@@ -40,8 +41,8 @@ export function parseFragment(fragment) {
     if (WHOLE.includes(name)) {
       const number = readWhole(value);
       if (number !== null) found[name] = number;
-    } else if (name === 'norm') {
-      if (value === 'pre' || value === 'post') found.norm = value;
+    } else if (name === 'norm' || name === 'weights') {
+      if (value === 'pre' || value === 'post') found[name] = value;
     } else if (name === 'depth') {
       if (DEPTHS.includes(value)) found.depth = value;
     } else if (name === 'step') {

@@ -9,6 +9,7 @@ FULL = {
     "model": "twin",
     "size": "paper",
     "norm": "pre",
+    "weights": "post",
     "layer": 3,
     "head": 7,
     "position": 0,
@@ -26,7 +27,7 @@ def test_every_part_of_the_state_survives_the_fragment(call: Any) -> None:
     "fragment",
     [
         "#layer=-1&head=1.5&position=1e3&dim=x",
-        "#norm=both&depth=deep&step=<img>",
+        "#norm=both&weights=none&depth=deep&step=<img>",
         "#step=a.b.c&constructor=1&__proto__=2&layer=99999999",
         "#layer=",
         "",

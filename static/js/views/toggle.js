@@ -15,6 +15,15 @@ export function createToggle(root, choose) {
 /** The paper's own sizes, as a preset of the random model. */
 export const PRESETS = { paper: { d_model: 512, n_heads: 8, d_mlp: 2048, n_layers: 6 } };
 
+/** Which of two trained placements the weights come from: a choice only where there are both. */
+export function weightsChoice(model, chosen, choose) {
+  if (model.norms.length < 2) return null;
+  const choices = [['', t('weights.own')], ...model.norms.map((norm) => [norm, t('weights.of', { norm: t(`word.${norm}`) })])];
+  return el('label', { class: 'weights' }, el('span', {}, t('weights.label')),
+    el('select', { id: 'weights', onchange: (event) => choose(event.target.value || null) },
+      choices.map(([value, name]) => el('option', { value, selected: value === (chosen ?? '') }, name))));
+}
+
 function options(models) {
   return models.flatMap((model) => {
     const name = has(`model.${model.id}.name`) ? t(`model.${model.id}.name`) : model.id;
@@ -27,7 +36,7 @@ function options(models) {
 export function createModelSelect(select, choose) {
   select.addEventListener('change', () => {
     const [model, size = null] = select.value.split(':');
-    choose({ model, size });
+    choose({ model, size, weights: null });
   });
   return {
     update(models, { model, size }) {
