@@ -158,12 +158,10 @@ class SentencePieceBackend:
             # A few characters have a small form of two characters.
             given = text.lower()
             origin = [i for i, c in enumerate(text) for _ in c.lower()] + [len(text)]
-        found = self._reader.encode(given, out_type="immutable_proto").pieces
+        found = self._reader.encode(given, return_type="offset_mapping")
         return [
-            Piece(piece.id, (origin[piece.begin], origin[piece.end - 1] + 1))
-            if piece.end > piece.begin
-            else Piece(piece.id, (origin[piece.begin], origin[piece.begin]))
-            for piece in found
+            Piece(token_id, (origin[start], origin[end - 1] + 1 if end > start else origin[start]))
+            for token_id, (start, end) in zip(found["ids"], found["offsets"], strict=True)
         ]
 
     def entry(self, token_id: int) -> str | None:

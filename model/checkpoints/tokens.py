@@ -6,6 +6,7 @@ normalisation back to the text as it was sent; what this adds is what a reader s
 
 import json
 import re
+import unicodedata
 from collections.abc import Set
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -131,7 +132,7 @@ class FolderTokenizer:
         """
         for field, given in (("text", text), ("text_pair", pair)):
             _refuse_surrogates(field, given or "")
-        pieces = self._backend.cut(text, pair)
+        pieces = _with_marks(self._backend.cut(text, pair), (text, pair or ""))
         tokens = self._with_parts(self._tokens(pieces, (text, pair or "")))
         return Cut(
             tokens,
@@ -229,6 +230,28 @@ def visible_bytes(piece: str) -> str:
     if not all(character in BYTE_OF for character in piece):
         return visible(piece)
     return "".join(f"<0x{BYTE_OF[character]:02X}>" for character in piece)
+
+
+def _with_marks(pieces: list[Piece], texts: tuple[str, str]) -> list[Piece]:
+    """Let a token have the marks after its last character that a normalisation joined or took.
+
+    A voiced kana may be written as two code points; the library's offsets end after the first.
+    """
+    reached = [len(texts[0]), len(texts[1])]
+    result = []
+    for piece in reversed(pieces):
+        if piece.of is not None:
+            start, end = piece.span
+            while start < end < reached[piece.of] and _is_mark(texts[piece.of][end]):
+                end += 1
+            reached[piece.of] = min(start, reached[piece.of])
+            piece = replace(piece, span=(start, end))
+        result.append(piece)
+    return result[::-1]
+
+
+def _is_mark(character: str) -> bool:
+    return unicodedata.category(character)[0] == "M" or character in "\uff9e\uff9f"
 
 
 def _refuse_surrogates(field: str, text: str) -> None:
