@@ -46,7 +46,8 @@ $(INSTALLED): requirements.lock
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 browser:
 	@missing=""; \
-	command -v chromium chromium-browser google-chrome >/dev/null || missing="chromium"; \
+	{ command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null \
+		|| missing=chromium; \
 	fc-list :lang=ja 2>/dev/null | grep -q . || missing="$$missing fonts-noto-cjk fontconfig"; \
 	[ -z "$$missing" ] && exit 0; \
 	if command -v apt-get >/dev/null; then \

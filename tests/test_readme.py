@@ -6,6 +6,7 @@ import runpy
 import shutil
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,26 @@ def test_the_pictures_are_there_and_small():
     assert len(pictures) >= 3
     for picture in pictures:
         assert (ROOT / picture).stat().st_size < 150_000
+
+
+@pytest.mark.parametrize("path", re.findall(r"^\| `(/[a-z-]*)` \|", README, re.MULTILINE))
+def test_the_page_is_served(server: str, path: str):
+    with urllib.request.urlopen(server + path, timeout=60) as reply:
+        assert reply.status == 200
+        assert reply.headers.get_content_type() == "text/html"
+
+
+def test_the_calls_told_are_calls_of_the_api(server: str):
+    with urllib.request.urlopen(f"{server}/openapi.json", timeout=60) as reply:
+        calls = {path.removeprefix("/api/v1") for path in json.load(reply)["paths"]}
+    (section,) = re.findall(r"^## The API by example$(.*?)^## ", README, re.DOTALL | re.MULTILINE)
+    told = set(re.findall(r"`(/[a-z-]+)`", section)) - {"/docs"}
+    assert told and told <= calls
+
+
+def test_files_that_are_pointed_at_are_there():
+    for path in re.findall(r"`((?:model|app|static|templates|tests)/[\w./-]+)`", README):
+        assert (ROOT / path).exists(), path
 
 
 def curls() -> list[str]:
