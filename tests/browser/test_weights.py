@@ -31,6 +31,7 @@ def test_the_other_twins_weights_are_a_marked_experiment(
     expect(bars.first).to_contain_text(trained[0])
     expect(page.locator("#notices")).to_be_empty()
 
+    page.locator("#weights").focus()
     page.locator("#weights").select_option("post")
     crossed = predictions(server, norm="pre", weights="post")
     assert crossed != trained
