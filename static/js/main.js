@@ -234,7 +234,8 @@ function drawRiver(state, frame) {
   });
   const said = trace.model.notes.map((note) => (has(`note.${note.code}`) ? t(`note.${note.code}`, paramsInWords(note.params)) : note.code));
   const wasChoosing = document.activeElement?.id === 'weights';
-  put($('#river-note'), el('p', {}, rich(`river.note.${trace.model.norm}`)), said.length ? el('p', {}, said.join(' ')) : null,
+  put($('#river-place'), rich(`river.note.${trace.model.norm}`));
+  put($('#river-note'), said.length ? el('p', {}, said.join(' ')) : null,
     weightsChoice(trace.model, store.state.weights, (weights) => set({ weights })));
   if (wasChoosing) $('#weights')?.focus();
 }
