@@ -46,8 +46,9 @@ async function mixed(view) {
   const { t, pos, head, labels, label: token, at } = view;
   const [values, weights, z] = await view.get(at(`attn.v[:,${head}]`), at(`attn.pattern[${head},${pos}]`), at(`attn.z[${pos},${head}]`));
   const order = byWeight(weights).filter((j) => weights[j] > 0);
-  const others = order.slice(MIXED);
-  const rows = order.slice(0, MIXED).sort((a, b) => a - b).map((j) => {
+  const shown = order.length > MIXED + 1 ? MIXED : order.length;
+  const others = order.slice(shown);
+  const rows = order.slice(0, shown).sort((a, b) => a - b).map((j) => {
     const weight = fixed(weights[j], 3);
     return { name: `${weight} · v ${shorten(labels[j], 8)}`, point: `${weight} · ${at(`attn.v[${j},${head}]`)}`, values: values[j].map((value) => value * weights[j]) };
   });
