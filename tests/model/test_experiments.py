@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import torch
@@ -21,6 +22,7 @@ from model.analysis.experiments.results import Progress, Result, finish
 from model.config import Norm
 from model.errors import ModelError
 from model.registry import Registry
+from tests.checkpoint_folders import cf_bert, cf_gpt2
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -356,6 +358,30 @@ def test_a_single_token_has_nothing_to_correlate(registry: Registry):
     result = finish(input_norms.run(input_norms.InputNormsRequest("a", "textbook"), registry))
     assert values(result, "score_cosine").isnan().all()
     assert values(result, "equal_keys.same_top").isnan().all()
+
+
+def test_checkpoints_read_their_first_input_through_their_own_norm(tmp_path: Path):
+    cf_bert(tmp_path / "bert")
+    cf_gpt2(tmp_path / "gpt2")
+    models = Registry(tmp_path)
+    result = finish(input_norms.run(input_norms.InputNormsRequest("A B"), models))
+    found = {first.model: first for first in result.first_inputs}
+    assert (found["bert"].norm, found["bert"].point) == ("post", "embed_ln.out")
+    assert (found["gpt2"].norm, found["gpt2"].point) == ("pre", "blocks.0.ln1.out")
+    # |[1, 2, 3, 4]| and, after the norm, the root of four components.
+    assert found["gpt2"].raw.mean == pytest.approx(math.sqrt(30))
+    assert found["gpt2"].normalized.mean == pytest.approx(2, abs=1e-4)
+    assert found["bert"].normalized.largest == pytest.approx(2, abs=1e-4)
+    assert {table.model for table in result.embeddings} >= {"bert", "gpt2"}
+
+
+def test_a_model_that_cannot_read_the_text_says_so_in_its_line(tmp_path: Path):
+    cf_gpt2(tmp_path / "gpt2")
+    request = input_norms.InputNormsRequest(" A" * 20, "textbook")
+    found = finish(input_norms.run(request, Registry(tmp_path))).first_inputs
+    (refused,) = [first for first in found if first.model == "gpt2"]
+    assert (refused.error, refused.read) == ("text_too_long", None)
+    assert all(first.error is None for first in found if first.model != "gpt2")
 
 
 # -- common --------------------------------------------------------------------------------------
