@@ -17,6 +17,13 @@ function logTicks(values) {
     return { tickmode: 'linear', tick0: 0, dtick: Math.max(1, Math.ceil(decades / 7)) };
   }
   const ticks = [];
+  if (high / low < 12) {
+    // Within a decade powers of two would be too few.
+    for (let decade = 10 ** Math.floor(Math.log10(low)); decade <= high; decade *= 10) {
+      ticks.push(...[1, 1.5, 2, 3, 5, 7].map((digit) => digit * decade).filter((tick) => tick >= low * 0.9 && tick <= high * 1.1));
+    }
+    return { tickmode: 'array', tickvals: ticks, ticktext: ticks.map((tick) => String(Number(tick.toPrecision(2)))) };
+  }
   const factor = high / low > 64 ? 4 : 2;
   for (let tick = factor ** Math.floor(Math.log(low) / Math.log(factor)); tick <= high * 1.01; tick *= factor) if (tick >= low * 0.99) ticks.push(tick);
   return { tickmode: 'array', tickvals: ticks, ticktext: ticks.map((tick) => String(Number(tick.toPrecision(3)))) };
