@@ -41,7 +41,7 @@ export async function mlp(view) {
     return [lead, formulaBox(formulas(view, before, after, out), t('card.mlp.formula_note', { pos, token: label })),
       el('p', { class: 'card-note' }, t(`card.mlp.formula_${frame.part}`, { size, units }))];
   }
-  const strong = strongestOf(after, STRONGEST);
+  const strong = strongestOf(after, STRONGEST).filter((u) => after[u]); // ReLU leaves most units at exactly 0
   const most = Math.abs(after[strong[0]] ?? 0);
   const list = section(t('card.mlp.strongest', { count: strong.length }), bars(strong.map((u) => ({
     label: t('card.mlp.unit_n', { unit: u }), note: compact(before[u], 3), value: compact(after[u], 3), share: most ? Math.abs(after[u]) / most : 0,
