@@ -12,8 +12,8 @@ BODY_BYTES = 1_000_000
 BODY_SECONDS = 30
 """In which a body must have arrived; a stalled upload ends then."""
 
-TEXT_CHARACTERS = 2_000
-"""Unicode code points of one text, looked at before it is cut into tokens."""
+TEXT_CHARACTERS = 8_000
+"""Unicode code points of one text, looked at before it is cut into tokens; GPT-2 reads as many."""
 
 INCLUDE_ENTRIES = 256
 POINT_CHARACTERS = 200
@@ -54,6 +54,8 @@ class LimitsInForce:
     parameters: int
     seed: int
     eps: float
+    shares: int
+    checkpoints_bytes: int
     top_k: int
     most_top_k: int
     index: int
@@ -106,6 +108,8 @@ def in_force(settings: Settings) -> LimitsInForce:
         parameters=of_the_model.MAX_PARAMETERS,
         seed=of_the_model.MAX_SEED,
         eps=of_the_model.MAX_EPS,
+        shares=of_the_model.MAX_SHARES,
+        checkpoints_bytes=of_the_model.CHECKPOINTS_BYTES,
         top_k=of_the_model.TOP_K,
         most_top_k=of_the_model.MAX_TOP_K,
         index=of_the_model.MAX_INDEX,

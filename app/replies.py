@@ -53,6 +53,8 @@ class LimitsReply(Reply):
     parameters: int
     seed: int
     eps: float
+    shares: int
+    checkpoints_bytes: int
     top_k: int
     most_top_k: int
     index: int

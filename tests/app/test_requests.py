@@ -121,7 +121,7 @@ def test_a_text_without_a_token_is_refused(
         ({"text": "A", "include": [{"points": "embed", "x": 1}]}, "unknown_field", "include[0].x"),
         ({"text": "A", "verify": 1}, "wrong_type", "verify"),
         ({"text": "A", "encoding": "gzip"}, "not_one_of", "encoding"),
-        ({"text": "A" * 2001}, "too_many_characters", "text"),
+        ({"text": "A" * 8001}, "too_many_characters", "text"),
         ({"text": "A", "model": "a" * 5000}, "too_many_characters", "model"),
         ({"text": "A", "interventions": []}, "unknown_field", "interventions"),
         ([], "wrong_type", None),
@@ -171,7 +171,7 @@ def test_a_text_that_is_too_long_is_refused_with_both_numbers(
     # Characters are counted before the text is cut into tokens, tokens before the run.
     reply = client.post("/api/v1/trace", json={"text": "A" * 200_000})
     error = refused(reply, 422, "too_many_characters", "text")
-    assert error["params"] == {"limit": 2000, "length": 200_000}
+    assert error["params"] == {"limit": 8000, "length": 200_000}
     body = {"text": "a b c d e f g h", "model": "textbook", "config": {"n_ctx": 4}}
     error = refused(client.post("/api/v1/trace", json=body), 422, "text_too_long", "text")
     assert error["params"] == {"limit": 4, "length": 8}

@@ -90,7 +90,7 @@ def test_a_text_of_200_000_characters_is_refused_with_the_limit(server: str):
         connection.sendall(POST + b"Content-Length: %d\r\n\r\n" % len(text) + text)
         status, body = reply_of(connection)
     assert status == 422
-    assert json.loads(body)["error"]["params"] == {"limit": 2000, "length": 200_000}
+    assert json.loads(body)["error"]["params"] == {"limit": 8000, "length": 200_000}
 
 
 def test_uploads_that_stall_hold_nobody_up(server: str):
