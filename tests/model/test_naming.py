@@ -190,8 +190,11 @@ def test_the_twins_heads_are_those_that_their_record_names(registry, norm):
     record = training_record()
     known = {head["label"]: head for head in record["induction_heads"][norm]}
     named = {h.label: h for h in report.heads if "induction" in h.names}
-    assert named.keys() == known.keys()
-    for label, head in named.items():
+    # The record lists induction heads of 0.4 or more; a name needs less, but clearly above chance.
+    assert named.keys() >= known.keys()
+    assert all(named[h].scores["induction"].value < 0.45 for h in named.keys() - known.keys())
+    for label in known:
+        head = named[label]
         # Other random tokens than the record's, in the same number.
         assert head.scores["induction"].value == pytest.approx(known[label]["value"], abs=0.05)
         assert head.scores["induction"].chance == pytest.approx(known[label]["chance"], abs=0.01)
