@@ -19,7 +19,7 @@ IGNORED = -100  # target of a position that is not to be learned
 FIRST_PIECE = 257  # ids below are <s> and the 256 bytes
 
 # Rows of a step, in turn. A quarter is repeated segments: they teach a head to look for what
-# followed last time; plain text alone took several times longer to grow such a head.
+# followed last time.
 Kind = Language | Literal["random", "repeat"]
 KINDS: tuple[Kind, ...] = ("en", "ja", "en", "random", "ja", "en", "ja", "repeat")
 
