@@ -171,6 +171,7 @@ function show() {
   put($('#table-lead'), rich('cost.table.lead', { n: count(symbols.n), d: count(symbols.d), d_ff: count(symbols.d_ff), heads: symbols.H }));
   put($('#table'), layersTable(reply));
   put($('#restricting'), restricting(reply));
+  put($('#symbols'), rich('cost.table.symbols', { r: count(symbols.r), p: count(symbols.p), n: symbols.n, w: symbols.w, m: symbols.m }));
   put($('#crossings'), crossingsList(reply));
   put($('#shares'), sharesBars(reply));
   put($('#memory'), memoryTable());

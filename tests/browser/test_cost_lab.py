@@ -80,6 +80,7 @@ def test_question_8_is_answered_in_both_ways_of_counting(visit: Open, lang: str)
     assert cells("recurrent")[3].startswith("512")
     assert "257 Mi" in cells("cross_attention")[1]
     assert page.locator("#table tbody tr[data-row]").count() == 18
+    assert "= 32,224" in text_of(page, "#symbols")
     crossings = page.locator("#crossings li").all_inner_texts()
     for crossing, n in zip(crossings, ("512", "1,280", "256", "1,024", "3,072"), strict=True):
         assert n in crossing
