@@ -291,6 +291,14 @@ def test_pairs_within_a_window_are_those_that_can_be_counted(radius: int):
     assert found.symbols["p"] == within
 
 
+@pytest.mark.parametrize(("n", "radius"), [(1, 1), (1, 9), (2, 9), (9, 3), (9, 8), (9, 500)])
+def test_the_formula_of_the_pairs_holds_for_windows_wider_than_the_text(n: int, radius: int):
+    symbols = cost(CostRequest(d_model=8, n_ctx=n, radius=radius)).symbols
+    w = symbols["w"]
+    assert symbols["p"] == n * (2 * w + 1) - w * (w + 1)
+    assert symbols["r"] == 2 * w + 1
+
+
 def test_crossings_at_512():
     found = {c.name: (c.n, c.formula) for c in cost(PAPER).crossings}
     assert found == {

@@ -49,14 +49,16 @@ def refuse_misfits(request: CostRequest) -> None:
 
 def sizes_of(request: CostRequest) -> Sizes:
     """The values of the symbols."""
+    # A window wider than the text sees no more than the text.
+    w = max(1, min(request.radius, request.n_ctx - 1))
     return Sizes(
         n=request.n_ctx,
         d=request.d_model,
         d_ff=request.d_mlp,
         H=request.n_heads,
         k=request.kernel,
-        w=request.radius,
-        r=2 * request.radius + 1,
+        w=w,
+        r=2 * w + 1,
         p=pairs(request.n_ctx, request.radius),
         m=request.n_queries,
     )
