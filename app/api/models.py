@@ -1,13 +1,14 @@
 """`GET /models`: what can be run, and how a trained model was trained."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Path, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from app import encode, negotiation
 from app.errors import Problem, error_content
+from app.limits import MODEL_CHARACTERS
 from app.replies import ModelsReply
 from app.replies_training import TrainingReply
 from app.services import Shared
@@ -28,7 +29,11 @@ async def models(request: Request, shared: Shared) -> Response:
 @router.get(
     "/models/{model}/training", operation_id="training", responses={200: {"model": TrainingReply}}
 )
-async def training(model: str, request: Request, shared: Shared) -> Response:
+async def training(
+    model: Annotated[str, Path(examples=["twin"], max_length=MODEL_CHARACTERS)],
+    request: Request,
+    shared: Shared,
+) -> Response:
     return await shared.compute(
         request, lambda: encode.to_json(shared.registry.training_record(model))
     )

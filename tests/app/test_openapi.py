@@ -53,7 +53,12 @@ def test_the_examples_of_the_file_work(client: TestClient, parse: Callable[[byte
     assert {path for path, _, _ in calls} >= REPLIES.keys()
     for path, method, call in calls:
         content = call.get("requestBody", {}).get("content", {}).get("application/json", {})
-        reply = client.request(method, path, json=content.get("example"))
+        named = {
+            part["name"]: part["schema"]["examples"][0]
+            for part in call["parameters"]
+            if part["in"] == "path"
+        }
+        reply = client.request(method, path.format(**named), json=content.get("example"))
         assert reply.status_code == 200, reply.text
         if path in REPLIES:
             REPLIES[path].model_validate(parse(reply.content), strict=True)
