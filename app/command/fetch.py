@@ -18,7 +18,8 @@ def main(options: argparse.Namespace, lang: str) -> int:
 
     try:
         parent = Settings.from_environment().models_dir
-        assert parent is not None, "settings from the environment name a folder"
+        # Settings made from the environment always name a folder.
+        assert parent is not None
         folder = fetch(options.repository, parent, say=say)
     except ModelError as error:
         Refused(error.code, error.field, error.params).say(lang)
