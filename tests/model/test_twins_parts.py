@@ -75,8 +75,8 @@ def test_muon_steps_are_those_of_pytorch() -> None:
 
 def test_starting_weights_have_the_stated_spread() -> None:
     model = small("pre")
-    assert float(model.embed.weight.std()) == pytest.approx(0.02, rel=0.05)
-    spread = {name: float(p.std()) for name, p in model.named_parameters() if p.ndim == 2}
+    assert model.embed.weight.std().item() == pytest.approx(0.02, rel=0.05)
+    spread = {name: p.std().item() for name, p in model.named_parameters() if p.ndim == 2}
     assert spread["blocks.0.attn.W_Q.weight"] == pytest.approx(1 / math.sqrt(24), rel=0.15)
     assert spread["blocks.1.mlp.W_out.weight"] == pytest.approx(
         1 / math.sqrt(48) / math.sqrt(4), rel=0.15
