@@ -50,13 +50,15 @@ def loaded(parent: Path, name: str) -> Runnable:
 
 
 def peer_cost(runnable: Runnable, peer: nn.Module, n: int) -> str:
-    """One row: both with everything that they show, and both without, at `n` tokens."""
+    """One row: both without outputs, with states and patterns, and ours with every point."""
     ids = torch.randint(1, 30522, (n,), generator=torch.Generator().manual_seed(n))
     names = catalogue(runnable.config, n)
     everything = frozenset(name for name in names if not name.endswith("attn.result"))
 
-    def recorded() -> Recorder:
-        with recording(Recorder(everything)) as recorder:
+    same = frozenset(n for n in names if n.endswith((".resid_pre", ".out", ".pattern")))
+
+    def recorded(keep: frozenset[str]) -> Recorder:
+        with recording(Recorder(keep)) as recorder:
             runnable.hooked(ids)
         return recorder
 
@@ -66,19 +68,26 @@ def peer_cost(runnable: Runnable, peer: nn.Module, n: int) -> str:
         assert len(out.attentions) == runnable.config.n_layers
         return last
 
-    last = recorded().values[f"blocks.{runnable.config.n_layers - 1}.out"]
+    last = recorded(everything).values[f"blocks.{runnable.config.n_layers - 1}.out"]
     assert torch.allclose(last, with_outputs()[0], atol=1e-4)
-    seconds = in_turns(lambda: peer(ids[None]), with_outputs, lambda: runnable.plain(ids), recorded)
-    times = "  ".join(f"{milliseconds(seconds, who):12.2f}" for who in range(4))
-    return f"{n:6}  {times}  {ratio(seconds, 3, 1):12.3f}"
+    seconds = in_turns(
+        lambda: peer(ids[None]),
+        with_outputs,
+        lambda: runnable.plain(ids),
+        lambda: recorded(same),
+        lambda: recorded(everything),
+    )
+    times = "  ".join(f"{milliseconds(seconds, who):12.2f}" for who in range(5))
+    return f"{n:6}  {times}  {ratio(seconds, 3, 1):12.3f}  {ratio(seconds, 4, 1):12.3f}"
 
 
 def speed(parent: Path) -> None:
     peer = saved(parent / "minilm", "BertModel", **MINILM)
     runnable = loaded(parent, "minilm")
     print("\nMiniLM's shape as a BERT folder against transformers eager, ms")
-    heads = ("their plain", "with outputs", "our plain", "all recorded", "ours / theirs")
-    print(f"{'tokens':>6}  " + "  ".join(f"{head:>12}" for head in heads) + "   budget: <= 1")
+    print("theirs / ours with the same states and patterns / ours with all points; budget: <= 1")
+    heads = ("their plain", "with outputs", "our plain", "the same", "all points", "same / theirs")
+    print(f"{'tokens':>6}  " + "  ".join(f"{head:>12}" for head in (*heads, "all / theirs")))
     with torch.no_grad():
         for threads in (1, 2):
             torch.set_num_threads(threads)

@@ -12,6 +12,9 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import WhitespaceSplit
 
 from model import limits
 from model.checkpoints import collection
@@ -180,6 +183,30 @@ def test_every_norm_of_a_gpt2_has_the_eps_of_its_folder(models, eps):
     assert {norm.eps for norm in t.layer_norms} == {expected}
     assert t.model.eps == expected
     assert t.tensors[0].value.tolist() == approx([math.sqrt(1.25 + expected)], 1e-6)
+
+
+def test_saturated_scores_choose_one_key_and_stay_finite(models):
+    """Queries -100 and keys 100 times the normed vector: the opposite token gets everything."""
+    tensors = gpt2_tensors()
+    identity = torch.eye(4)
+    joined = torch.cat([-100 * identity, 100 * identity, identity], dim=1)
+    cf_gpt2(models / "m", tensors | {"transformer.h.0.attn.c_attn.weight": joined})
+    pattern, dot = values(models, "m", "A B B", "blocks.0.attn.pattern[0]", "blocks.0.attn.dot[0]")
+    assert pattern == [[1, 0, 0], [1, 0, 0], [1, 0, 0]]
+    # Head 0 owns components 0 and 1 of the normed vector.
+    expected = 1e4 * (A5[0] ** 2 + A5[1] ** 2)
+    assert dot[1][0] == pytest.approx(expected, rel=1e-5)
+    assert dot[1][1] == pytest.approx(-expected, rel=1e-5)
+
+
+def test_conv1d_matrices_are_read_as_they_are_stored(models):
+    """An output matrix that moves each component one place on, and not one place back."""
+    shift = torch.eye(4).roll(1, dims=1)
+    cf_gpt2(models / "s", gpt2_tensors() | {"transformer.h.0.attn.c_proj.weight": shift})
+    out, result = values(models, "s", "A", "blocks.0.attn_out[0]", "blocks.0.attn.result[0]")
+    assert out == approx([A5[3], A5[0], A5[1], A5[2]])
+    assert result[0] == approx([0, A5[0], A5[1], 0])
+    assert result[1] == approx([A5[3], 0, 0, A5[2]])
 
 
 # -- what every run has ------------------------------------------------------------------------
@@ -620,6 +647,39 @@ def test_exactly_at_and_one_past_the_position_limit(models, model, fits, too_lon
     error = refusal(models, model, too_long)
     assert (error.code, error.params) == ("text_too_long", {"limit": 16, "length": 17})
     assert len(trace(models, model, fits).tokens) == 16
+
+
+LITERAL_TEXTS = [
+    "the cat the cat",
+    "1 2 10",
+    "007 7",
+    "-1 1e1 0x64",
+    "NaN Infinity true null",
+    "<b>bold</b> a<b &lt;b&gt; x<br>y &amp; <sup>2</sup>",
+]
+
+
+@pytest.mark.parametrize("text", LITERAL_TEXTS)
+def test_labels_are_the_words_as_typed_repeated_numeric_or_markup(models, text):
+    folder = cf_bert(models / "words", vocab_size=64)
+    words = list(dict.fromkeys(" ".join(LITERAL_TEXTS).split()))
+    vocabulary = {word: i for i, word in enumerate([*BERT_WORDS[:5], *words])}
+    tokenizer = Tokenizer(WordLevel(vocabulary, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = WhitespaceSplit()
+    tokenizer.save(str(folder / "tokenizer.json"))
+    tensors = bert_tensors() | {"embeddings.word_embeddings.weight": torch.zeros(64, 4)}
+    save_file(tensors, str(folder / "model.safetensors"))
+    t = trace(models, "words", text, "blocks.0.attn.pattern")
+    assert [token.label for token in t.tokens] == text.split()
+    assert t.tensors[0].shape == [2, len(text.split()), len(text.split())]
+
+
+def test_a_text_whose_maps_could_not_be_held_is_refused_with_both_numbers(models, monkeypatch):
+    cf_gpt2(models / "gpt2")
+    monkeypatch.setattr(limits, "MAX_SHARES", 2 * 5**2)
+    assert len(trace(models, "gpt2", "A A A A A").tokens) == 5
+    error = refusal(models, "gpt2", "A A A A A A")
+    assert (error.code, error.params) == ("text_too_long_to_record", {"limit": 5, "length": 6})
 
 
 def test_a_tokenizer_that_is_larger_than_the_table_is_refused_where_it_matters(models):
