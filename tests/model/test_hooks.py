@@ -22,7 +22,12 @@ def registry():
 
 def trace(registry, text="the cat sat on the mat", norm="post", include=("*",), **more):
     request = TraceRequest(
-        text, norm=norm, config=TINY, include=[Include(i) for i in include], **more
+        text,
+        model="textbook",
+        norm=norm,
+        config=TINY,
+        include=[Include(i) for i in include],
+        **more,
     )
     return run_trace(registry, request)
 
