@@ -27,12 +27,14 @@ const RUN_STATE = ['text', 'model', 'norm', 'weights', 'size'];
 const example = dataBlock('example-trace');
 // The example brings the vectors of one position along: the page starts there.
 const brought = /\[(\d+)\]$/.exec(Object.keys(example.tensors)[0] ?? '');
+const asked = parseFragment(location.hash);
 const store = createStore({
   text: example.request.text,
   position: brought ? Number(brought[1]) : null,
   model: example.model.id,
-  norm: example.model.norm,
-  ...parseFragment(location.hash),
+  // Another model runs in its own placement unless the address says which.
+  norm: (asked.model ?? example.model.id) === example.model.id ? example.model.norm : null,
+  ...asked,
 });
 
 let run = null; // {trace, frames, tensors, verified}
@@ -201,7 +203,11 @@ const goTo = (frame) => set({ layer: frame.block, step: frame.key });
 const textbox = createTextbox((text) => set({ text }));
 const tokens = createTokens($('#tokens'), (position) => set({ position }));
 const toggle = createToggle($('#toggle'), (norm) => set({ norm }));
-const modelSelect = createModelSelect($('#model'), (choice) => set(choice));
+const modelSelect = createModelSelect($('#model'), (choice) => {
+  // A model of one placement starts in it: the other wiring is an experiment that one asks for.
+  const trained = models.find((model) => model.id === choice.model)?.norms ?? [];
+  set(trained.length === 1 ? { ...choice, norm: null, weights: null } : choice);
+});
 const stepper = createStepper(goTo);
 const river = createRiver($('#river-picture'), {
   choosePosition: (position) => set({ position }),
