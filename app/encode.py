@@ -56,10 +56,10 @@ def tensor_fields(value: torch.Tensor, how: Format) -> dict[str, object]:
         return {"dtype": "float32", "values": orjson.Fragment(to_json(value, how.digits))}
     array = _array(value)
     if how.dtype == "uint8":
-        bytes_ = np.rint(np.nan_to_num(array) * 255.0).astype(np.uint8)
+        stored = np.rint(np.nan_to_num(array) * 255.0).astype(np.uint8).tobytes()
     else:
-        bytes_ = array.astype("<f4", copy=False).view(np.uint8)
-    return {"dtype": how.dtype, "base64": base64.b64encode(bytes_.tobytes()).decode("ascii")}
+        stored = array.astype("<f4", copy=False).tobytes()
+    return {"dtype": how.dtype, "base64": base64.b64encode(stored).decode("ascii")}
 
 
 def round_significant(values: NDArray[np.float32], digits: int) -> NDArray[np.float64]:

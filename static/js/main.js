@@ -137,7 +137,8 @@ async function verify() {
 const inWords = (value) => {
   if (Array.isArray(value)) return value.map(inWords).join(', ');
   if (typeof value === 'number') return value.toLocaleString('en-US');
-  return has(`word.${value}`) ? t(`word.${value}`) : String(value);
+  const key = ['word', 'norm.name'].map((group) => `${group}.${value}`).find(has);
+  return key ? t(key) : String(value);
 };
 
 const paramsInWords = (params) => Object.fromEntries(Object.entries(params ?? {}).map(([name, value]) => [name, inWords(value)]));

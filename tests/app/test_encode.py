@@ -56,3 +56,9 @@ def test_base64_is_little_endian_float32_or_a_byte_of_a_share():
 
 def test_compression_gives_the_same_bytes_each_time():
     assert compress(b"a" * 1000) == compress(b"a" * 1000)
+
+
+def test_a_single_number_has_its_bytes_too():
+    half = torch.tensor(0.5)
+    assert tensor_fields(half, Format("base64"))["base64"] == "AAAAPw=="
+    assert tensor_fields(half, Format("base64", dtype="uint8"))["base64"] == "gA=="

@@ -18,7 +18,7 @@ export const PRESETS = { paper: { d_model: 512, n_heads: 8, d_mlp: 2048, n_layer
 /** Which of two trained placements the weights come from: a choice only where there are both. */
 export function weightsChoice(model, chosen, choose) {
   if (model.norms.length < 2) return null;
-  const choices = [['', t('weights.own')], ...model.norms.map((norm) => [norm, t('weights.of', { norm: t(`word.${norm}`) })])];
+  const choices = [['', t('weights.own')], ...model.norms.map((norm) => [norm, t('weights.of', { norm: t(`norm.name.${norm}`) })])];
   return el('label', { class: 'weights' }, el('span', {}, t('weights.label')),
     el('select', { id: 'weights', onchange: (event) => choose(event.target.value || null) },
       choices.map(([value, name]) => el('option', { value, selected: value === (chosen ?? '') }, name))));
