@@ -1,6 +1,7 @@
 """Weights of one twin in the other wiring: chosen on the page, marked, in the link, by the API."""
 
 import json
+import re
 import urllib.request
 from collections.abc import Callable
 from typing import Any
@@ -39,7 +40,7 @@ def test_the_other_twins_weights_are_a_marked_experiment(
     expect(page.locator("#notices .is-loud")).to_be_visible()
     expect(page.locator("#weights")).to_be_focused()
 
-    page.wait_for_function("location.hash.includes('weights=post')")
+    expect(page).to_have_url(re.compile("weights=post"))
     other = open_page(base_url=server, viewport={"width": 1280, "height": 860})
     other.goto(page.url)
     expect(other.locator("#card .card-bar-value").first).to_contain_text(crossed[0])
