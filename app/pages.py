@@ -137,6 +137,21 @@ async def bench(request: Request, shared: Shared) -> Response:
     return await _page(request, shared, "add_norm.html", example=False)
 
 
+@router.get("/heads")
+async def heads(request: Request, shared: Shared) -> Response:
+    return await _page(request, shared, "heads.html", example=False)
+
+
+@router.get("/compare")
+async def compare(request: Request, shared: Shared) -> Response:
+    return await _page(request, shared, "compare.html", example=False)
+
+
+@router.get("/stream")
+async def stream(request: Request, shared: Shared) -> Response:
+    return await _page(request, shared, "stream.html", example=False)
+
+
 @router.get("/lab")
 async def lab(request: Request, shared: Shared) -> Response:
     return await _page(request, shared, "lab.html", example=False)

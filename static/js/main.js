@@ -4,24 +4,28 @@
  */
 
 import { ApiError, get, newestOnly, post, tensorStore } from './api.js';
-import { $, copyText, dataBlock, el, put } from './dom.js';
+import { $, dataBlock, el, put } from './dom.js';
 import { findFrame, framesOf, neighbourBox } from './frames.js';
-import { has, lang, onLanguageChange, rich, t } from './i18n.js';
+import { lang, onLanguageChange, rich, t } from './i18n.js';
 import { showKeys, startKeys } from './keys.js';
 import { announce } from './live.js';
-import { createStore, formatFragment, parseFragment } from './state.js';
+import { runOf } from './request.js';
+import { createStore, EXPLORER_EMPTY, formatFragment, parseFragment } from './state.js';
 import { createCard } from './views/card.js';
+import { copy, startCopyMenu, toast } from './views/copying.js';
+import { createProblem } from './views/problem.js';
 import { createRiver, renderBlocks } from './views/river.js';
 import { asCurl, asPython, requestOf } from './views/share.js';
 import { createStepper } from './views/stepper.js';
 import { createTextbox, remember } from './views/textbox.js';
-import { createModelSelect, createToggle, PRESETS, weightsChoice } from './views/toggle.js';
+import { createModelSelect, createToggle, weightsChoice } from './views/toggle.js';
 import { createTokens, describe } from './views/tokens.js';
 import { failedChecks, renderTrust } from './views/trust.js';
+import { errorWords, flagWords, noteWords } from './words.js';
 
 const VERIFY_AFTER_MS = 900;
-const RETRY_MS = 2000;
 const KEPT_RUNS = 6;
+const SURELY_THERE = 0.6; // of the tokens that a text of so many bytes should have
 const RUN_STATE = ['text', 'model', 'norm', 'weights', 'size'];
 
 const example = dataBlock('example-trace');
@@ -29,6 +33,7 @@ const example = dataBlock('example-trace');
 const brought = /\[(\d+)\]$/.exec(Object.keys(example.tensors)[0] ?? '');
 const asked = parseFragment(location.hash);
 const store = createStore({
+  ...EXPLORER_EMPTY,
   text: example.request.text,
   position: brought ? Number(brought[1]) : null,
   model: example.model.id,
@@ -39,20 +44,12 @@ const store = createStore({
 
 let run = null; // {trace, frames, tensors, verified}
 let models = [example.model];
-let problem = null; // what stands beside the text box
 let verifyTimer = null;
-let retryTimer = null;
 const runs = new Map();
 const runner = newestOnly();
+const problem = createProblem(() => refresh());
 
 // --- From state to a run ------------------------------------------------------------------------
-
-function requestFor(state) {
-  const body = { text: state.text, model: state.model, norm: state.norm };
-  if (state.weights) body.weights = state.weights;
-  if (state.size && PRESETS[state.size]) body.config = PRESETS[state.size];
-  return body;
-}
 
 function makeRun(trace) {
   return { trace, frames: framesOf(trace), tensors: tensorStore(trace, lang), verified: trace.not_checked.length === 0 };
@@ -64,18 +61,36 @@ function keep(key, made) {
   if (runs.size > KEPT_RUNS) runs.delete(runs.keys().next().value);
 }
 
-/** What the card shows now will most likely be wanted again: it comes with the new run's summary. */
+const bytesOf = (text) => new TextEncoder().encode(text).length;
+
+/**
+ * What the card shows now will most likely be wanted again: it comes with the new run's summary.
+ * A text that is much shorter may have no such position; it is not asked for what it may lack.
+ */
 function alsoWanted(body) {
-  const before = run?.trace.request;
-  if (!before || before.text !== body.text || before.model !== body.model || body.config) return [];
+  const before = run?.trace;
+  if (!before || before.request.model !== body.model || body.config) return [];
+  const expected = before.tokens.length * (bytesOf(body.text) / bytesOf(before.request.text));
+  if (body.text !== before.request.text && shown().position >= SURELY_THERE * expected) return [];
   return [...run.tensors.asked.values()].filter((entry) => (entry.points ?? entry).startsWith('blocks.'));
+}
+
+/** The run, with what will be wanted; without it where the text turned out too short for that. */
+async function traceOf(body, signal) {
+  const include = alsoWanted(body);
+  try {
+    return await post('/trace', { ...body, include }, { lang: lang(), signal });
+  } catch (error) {
+    if (!include.length || error.code !== 'index_out_of_range') throw error;
+    return post('/trace', { ...body, include: [] }, { lang: lang(), signal });
+  }
 }
 
 async function refresh() {
   const { state } = store;
-  const body = requestFor(state);
+  const body = runOf(state);
   const key = JSON.stringify(body);
-  clearTimeout(retryTimer);
+  problem.stopRetrying();
   clearTimeout(verifyTimer);
   if (runs.has(key)) {
     runner.abort();
@@ -86,19 +101,19 @@ async function refresh() {
   if (!body.text.trim()) {
     runner.abort();
     setBusy(false);
-    showProblem(new ApiError({ code: 'empty_text', field: 'text' }, 422));
+    problem.show(new ApiError({ code: 'empty_text', field: 'text' }, 422));
     return;
   }
   setBusy(true);
   try {
-    const trace = await runner.run((signal) => post('/trace', { ...body, include: alsoWanted(body) }, { lang: lang(), signal }));
+    const trace = await runner.run((signal) => traceOf(body, signal));
     setBusy(false);
     adopt(key, makeRun(trace));
     remember(body.text);
   } catch (error) {
     if (error.name === 'AbortError') return;
     setBusy(false);
-    showProblem(error);
+    problem.show(error);
   }
 }
 
@@ -106,11 +121,10 @@ function adopt(key, made) {
   const isNew = run !== made;
   keep(key, made);
   run = made;
-  problem = null;
-  showProblemNote();
+  problem.clear();
   // What was asked for as 'the model's own' is now known by name, and that is the same run.
   const named = { model: run.trace.model.id, norm: run.trace.model.norm };
-  keep(JSON.stringify(requestFor({ ...store.state, ...named })), made);
+  keep(JSON.stringify(runOf({ ...store.state, ...named })), made);
   store.set(named);
   draw();
   if (isNew) announce(t('live.traced', { tokens: run.trace.tokens.length, norm: run.trace.model.norm === 'pre' ? 'Pre-LN' : 'Post-LN' }));
@@ -132,55 +146,12 @@ async function verify() {
   }
 }
 
-// --- Problems -----------------------------------------------------------------------------------
-
-const inWords = (value) => {
-  if (Array.isArray(value)) return value.map(inWords).join(', ');
-  if (typeof value === 'number') return value.toLocaleString('en-US');
-  const key = ['word', 'norm.name'].map((group) => `${group}.${value}`).find(has);
-  return key ? t(key) : String(value);
-};
-
-const paramsInWords = (params) => Object.fromEntries(Object.entries(params ?? {}).map(([name, value]) => [name, inWords(value)]));
-
-function explainError(error) {
-  const key = `error.${error.code}`;
-  if (!has(key)) return error.message || t('error.unexpected_answer', { status: error.status });
-  return t(key, paramsInWords(error.params));
-}
-
-function showProblem(error) {
-  if (!(error instanceof ApiError)) throw error;
-  problem = error;
-  showProblemNote();
-  if (error.code === 'offline' || error.status === 429 || error.status === 503) retryTimer = setTimeout(recover, RETRY_MS);
-}
-
-async function recover() {
-  try {
-    await get('/health', { lang: lang() });
-    refresh();
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    retryTimer = setTimeout(recover, RETRY_MS);
-  }
-}
-
-function showProblemNote() {
-  const note = $('#text-error');
-  note.hidden = !problem;
-  note.dataset.code = problem?.code ?? '';
-  put(note, problem ? explainError(problem) : '');
-  $('#text').setAttribute('aria-invalid', String(problem?.field === 'text'));
-  document.body.classList.toggle('is-stale', Boolean(problem));
-}
+// --- Drawing ------------------------------------------------------------------------------------
 
 function setBusy(busy) {
   $('#busy').hidden = !busy;
   $('#card').toggleAttribute('data-busy', busy);
 }
-
-// --- Drawing ------------------------------------------------------------------------------------
 
 const clamp = (value, size) => Math.min(size - 1, Math.max(0, value ?? size - 1));
 
@@ -220,7 +191,7 @@ const river = createRiver($('#river-picture'), {
 });
 const card = createCard({
   set,
-  explainError,
+  explainError: errorWords,
   append(piece) {
     if (/^<.*>$/.test(piece)) { // a single byte, or a special token: not a text that could be typed
       toast(t('text.not_appendable', { piece }));
@@ -239,7 +210,7 @@ function drawRiver(state, frame) {
     layers: trace.model.n_layers, block: state.layer,
     choose: (layer) => set({ layer }),
   });
-  const said = trace.model.notes.map((note) => (has(`note.${note.code}`) ? t(`note.${note.code}`, paramsInWords(note.params)) : note.code));
+  const said = trace.model.notes.map(noteWords);
   const wasChoosing = document.activeElement?.id === 'weights';
   put($('#river-place'), rich(`river.note.${trace.model.norm}`));
   put($('#river-note'), said.length ? el('p', {}, said.join(' ')) : null,
@@ -254,10 +225,6 @@ function drawNotices() {
   for (const flag of flags.filter((one) => one.point === null)) notes.push(el('p', { class: 'notice is-loud' }, flagWords(flag)));
   put($('#notices'), notes);
 }
-
-const flagWords = (flag) => (has(`flag.${flag.code}`)
-  ? t(`flag.${flag.code}`, { ...paramsInWords(flag.params), point: flag.point, count: inWords(flag.count) })
-  : `${flag.code} ${flag.point ?? ''} ${flag.count}`);
 
 function drawTrust() {
   const { trace, verified } = run;
@@ -311,7 +278,7 @@ store.listen((state, changed) => {
   if (changed.has('depth')) rememberDepth(state.depth);
 });
 
-const isCurrent = (state) => runs.get(JSON.stringify(requestFor(state))) === run;
+const isCurrent = (state) => runs.get(JSON.stringify(runOf(state))) === run;
 
 addEventListener('hashchange', () => {
   const found = parseFragment(location.hash);
@@ -339,35 +306,16 @@ function rememberedDepth() {
 
 // --- Copying, keys, language ----------------------------------------------------------------------
 
-let toastTimer = null;
-
-function toast(message) {
-  const box = $('#toast');
-  box.hidden = false;
-  put(box, message);
-  clearTimeout(toastTimer);
-  toastTimer = setTimeout(() => { box.hidden = true; }, 2200);
-}
-
-async function copy(text, done) {
-  $('#copy-menu').hidePopover();
-  toast(t((await copyText(text)) ? done : 'copy.failed'));
-}
-
 function link() {
   writeAddress();
   return location.href;
 }
 
-const request = () => requestOf(requestFor(store.state), [...run.tensors.asked.values()]);
-$('#copy-link').addEventListener('click', () => copy(link(), 'copy.link.done'));
-$('#copy-curl').addEventListener('click', () => copy(asCurl(location.origin, request()), 'copy.curl.done'));
-$('#copy-python').addEventListener('click', () => copy(asPython(location.origin, request()), 'copy.python.done'));
-$('#copy-menu').addEventListener('toggle', (event) => {
-  if (event.newState !== 'open') return;
-  const at = $('[popovertarget="copy-menu"]').getBoundingClientRect();
-  $('#copy-menu').style.top = `${at.bottom + 6}px`;
-  $('#copy-menu').style.left = `${Math.max(12, Math.min(at.left, innerWidth - $('#copy-menu').offsetWidth - 12))}px`;
+const request = () => requestOf(runOf(store.state), [...run.tensors.asked.values()]);
+startCopyMenu({
+  'copy-link': [link, 'copy.link.done'],
+  'copy-curl': [() => asCurl(location.origin, request()), 'copy.curl.done'],
+  'copy-python': [() => asPython(location.origin, request()), 'copy.python.done'],
 });
 $('#keys-open').addEventListener('click', showKeys);
 
@@ -401,7 +349,7 @@ startKeys({
 });
 
 onLanguageChange(() => {
-  showProblemNote();
+  problem.write();
   draw({ force: true });
 });
 new MutationObserver(() => draw()).observe(document.documentElement, { attributeFilter: ['data-theme'] });
@@ -420,7 +368,7 @@ async function loadModels() {
 if (!parseFragment(location.hash).depth) set(rememberedDepth());
 textbox.show(store.state.text);
 // The page brought the example's run along: no request is needed before the first numbers.
-keep(JSON.stringify(requestFor({ ...store.state, text: example.request.text, model: example.model.id, norm: example.model.norm, size: null })), makeRun(example));
+keep(JSON.stringify(runOf({ ...store.state, text: example.request.text, model: example.model.id, norm: example.model.norm, size: null })), makeRun(example));
 modelSelect.update(models, store.state);
 toggle.update(store.state.norm);
 put($('#card-title'), t('live.loading'));

@@ -5,8 +5,10 @@
  * This module knows no model and no run: limits of layer, head and position are applied where the
  * run is known.
  *
- * State: text, model, norm ('pre' | 'post' | null: the model's own), weights (the placement they were
- * trained in, or null: the one that runs), size (preset of the random model, or null), layer, head, position, step (a frame's key), depth, dim (the framed component).
+ * State of every page with a text: text, model, norm ('pre' | 'post' | null: the model's own), weights
+ * (the placement they were trained in, or null: the one that runs), size (preset of the random model,
+ * or null), layer, head, position. The explorer's own: step (a frame's key), depth, dim (the framed
+ * component).
  */
 
 export const DEPTHS = ['words', 'numbers', 'formula', 'code'];
@@ -20,44 +22,46 @@ export const EMPTY = Object.freeze({
   layer: 0,
   head: 0,
   position: null,
-  step: 'add1',
-  depth: 'words',
-  dim: null,
 });
 
-const WHOLE = ['layer', 'head', 'position', 'dim'];
-const ORDER = ['text', 'model', 'size', 'norm', 'weights', 'layer', 'head', 'position', 'step', 'depth', 'dim'];
+export const EXPLORER_EMPTY = Object.freeze({ ...EMPTY, step: 'add1', depth: 'words', dim: null });
+
 const STEP = /^[a-z0-9_]+(\.[a-z0-9_]+)?$/;
 
-function readWhole(value) {
-  return /^\d{1,6}$/.test(value) ? Number(value) : null;
-}
+/** Readers of a field: what a fragment says, or null where that is nothing of the kind. */
+export const whole = (value) => (/^\d{1,6}$/.test(value) ? Number(value) : null);
+export const oneOf = (...values) => (value) => (values.includes(value) ? value : null);
+export const matching = (pattern) => (value) => (pattern.test(value) ? value : null);
+const anything = (value) => value;
 
-/** Read a fragment ('#text=…&layer=1'). Unknown or malformed parts are left out, never guessed. */
-export function parseFragment(fragment) {
+const PLACEMENT = oneOf('pre', 'post');
+
+/** The fields that pages share, in the order of their spelling. */
+const FIELDS = {
+  text: anything, model: anything, size: anything, norm: PLACEMENT, weights: PLACEMENT,
+  layer: whole, head: whole, position: whole,
+};
+
+const EXPLORER = { step: matching(STEP), depth: oneOf(...DEPTHS), dim: whole };
+
+/**
+ * Read a fragment ('#text=…&layer=1'). Unknown or malformed parts are left out, never guessed.
+ * `own`: the page's own fields, each with its reader.
+ */
+export function parseFragment(fragment, own = EXPLORER) {
+  const readers = { ...FIELDS, ...own };
   const found = {};
-  const params = new URLSearchParams(String(fragment).replace(/^#/, ''));
-  for (const [name, value] of params) {
-    if (WHOLE.includes(name)) {
-      const number = readWhole(value);
-      if (number !== null) found[name] = number;
-    } else if (name === 'norm' || name === 'weights') {
-      if (value === 'pre' || value === 'post') found[name] = value;
-    } else if (name === 'depth') {
-      if (DEPTHS.includes(value)) found.depth = value;
-    } else if (name === 'step') {
-      if (STEP.test(value)) found.step = value;
-    } else if (name === 'text' || name === 'model' || name === 'size') {
-      found[name] = value;
-    }
+  for (const [name, value] of new URLSearchParams(String(fragment).replace(/^#/, ''))) {
+    const read = Object.hasOwn(readers, name) ? readers[name](value) : null;
+    if (read !== null) found[name] = read;
   }
   return found;
 }
 
 /** Spell a state as a fragment, without the leading '#'. What is null is left out. */
-export function formatFragment(state) {
+export function formatFragment(state, own = EXPLORER) {
   const params = new URLSearchParams();
-  for (const name of ORDER) {
+  for (const name of Object.keys({ ...FIELDS, ...own })) {
     const value = state[name];
     if (value !== null && value !== undefined) params.set(name, String(value));
   }

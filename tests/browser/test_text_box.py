@@ -47,7 +47,8 @@ def test_nothing_happens_while_an_input_method_composes(explore: Check, settled:
     session.send("Input.insertText", {"text": "犬"})
     expect(page.locator("#tokens")).to_contain_text("犬")
     settled(page)
-    assert len([body for body in sent if '"include":[]' in body]) == 1
+    # One run; a second look at it may follow when the page is idle.
+    assert len([body for body in sent if '"verify":true' not in body]) == 1
 
 
 def test_enter_runs_at_once_and_typing_waits_for_a_pause(explore: Check, settled: Check) -> None:

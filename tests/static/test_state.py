@@ -38,7 +38,7 @@ def test_malformed_parts_are_left_out(call: Any, fragment: str) -> None:
 
 
 def test_what_is_unset_is_not_written(call: Any) -> None:
-    written = call("state.js", "m => m.formatFragment({...m.EMPTY, text: 'a'})")
+    written = call("state.js", "m => m.formatFragment({...m.EXPLORER_EMPTY, text: 'a'})")
     assert written == "text=a&layer=0&head=0&step=add1&depth=words"
 
 

@@ -12,9 +12,6 @@ export function createToggle(root, choose) {
   };
 }
 
-/** The paper's own sizes, as a preset of the random model. */
-export const PRESETS = { paper: { d_model: 512, n_heads: 8, d_mlp: 2048, n_layers: 6 } };
-
 /** Which of two trained placements the weights come from: a choice only where there are both. */
 export function weightsChoice(model, chosen, choose) {
   if (model.norms.length < 2) return null;

@@ -1,0 +1,186 @@
+/**
+ * A page that runs a typed text: keeps its state in the address, asks the API where the run changed,
+ * says what went wrong, and hands each answer to the page. Knows no figure; the explorer, whose walk
+ * has more to keep together, has its own (main.js).
+ *
+ * startTextPage({own, initial, runs, ask, draw, live}) → {store, set, reply, refresh, redraw}
+ *   own      the page's own fields of the address, each with its reader (see state.js)
+ *   initial  their values where the address says nothing
+ *   runs     the names of those that change what is asked for, besides text, model, norm, weights, size
+ *   ask      async (body, state, signal) → reply with `model` and `tokens`; `body` names the run
+ *   draw     (reply, state, changed) → void; `changed` is the Set of names since the last drawing, or
+ *            null for all (a new reply, another language)
+ *   said     (reply) → the sentence for screen readers when a new reply is there
+ * The page's template includes _controls.html and _menus.html; the toggle may be absent.
+ */
+
+import { ApiError, get, newestOnly } from './api.js';
+import { $, el, put } from './dom.js';
+import { lang, onLanguageChange, t } from './i18n.js';
+import { announce } from './live.js';
+import { runOf } from './request.js';
+import { createStore, formatFragment, parseFragment } from './state.js';
+import { copy, startCopyMenu } from './views/copying.js';
+import { createProblem } from './views/problem.js';
+import { createTextbox, remember } from './views/textbox.js';
+import { createModelSelect, createToggle } from './views/toggle.js';
+import { createTokens, describe } from './views/tokens.js';
+import { flagWords } from './words.js';
+
+const RUN_STATE = ['text', 'model', 'norm', 'weights', 'size'];
+const KEPT_REPLIES = 6;
+
+const clamp = (value, size) => Math.min(size - 1, Math.max(0, value ?? size - 1));
+
+/** A state as a run can show it: layer, head and position in range. */
+export const inRange = (state, { model, tokens }) => ({
+  ...state,
+  layer: clamp(state.layer, model.n_layers),
+  head: clamp(state.head, model.n_heads),
+  position: clamp(state.position, tokens.length),
+});
+
+export function startTextPage({ own = {}, initial = {}, runs = [], ask, draw, said, copies = {} }) {
+  const store = createStore({ text: t('example.default'), ...initial, ...parseFragment(location.hash, own) });
+  const runNames = [...RUN_STATE, ...runs];
+  const runner = newestOnly();
+  const replies = new Map(); // what was asked for -> reply
+  const problem = createProblem(() => refresh());
+  let models = [];
+  let reply = null;
+  let writeTimer = null;
+
+  const set = (patch) => store.set(patch);
+  const keyOf = (state) => JSON.stringify(runNames.map((name) => state[name]));
+  const textbox = createTextbox((text) => set({ text }));
+  const toggle = $('#toggle') ? createToggle($('#toggle'), (norm) => set({ norm })) : null;
+  const modelSelect = createModelSelect($('#model'), (choice) => {
+    // A model of one placement starts in it: the other wiring is an experiment that one asks for.
+    const trained = models.find((model) => model.id === choice.model)?.norms ?? [];
+    set(trained.length === 1 ? { ...choice, norm: null, weights: null } : choice);
+  });
+  const tokens = $('#tokens') ? createTokens($('#tokens'), (position) => set({ position })) : null;
+
+  function setBusy(busy) {
+    $('#busy').hidden = !busy;
+    $('#main').toggleAttribute('data-busy', busy);
+    $('#main').setAttribute('aria-busy', String(busy));
+  }
+
+  function keep(key, made) {
+    replies.delete(key);
+    replies.set(key, made);
+    if (replies.size > KEPT_REPLIES) replies.delete(replies.keys().next().value);
+  }
+
+  function show(changed) {
+    if (!reply) return;
+    const state = inRange(store.state, reply);
+    toggle?.update(store.state.norm);
+    modelSelect.update(models.length ? models : [reply.model], store.state);
+    tokens?.update(reply.tokens, state.position, changed === null);
+    if (changed === null) drawNotices();
+    draw(reply, state, changed);
+  }
+
+  function drawNotices() {
+    const loud = (words) => el('p', { class: 'notice is-loud' }, words);
+    put($('#notices'),
+      reply.model.norm_is_trained === false ? loud(t('notice.other_wiring')) : null,
+      (reply.flags ?? []).filter((flag) => flag.point === null).map((flag) => loud(flagWords(flag))));
+  }
+
+  function adopt(made) {
+    reply = made;
+    problem.clear();
+    // What was asked for as 'the model's own' is now known by name, and that is the same run.
+    const named = { model: reply.model.id, norm: reply.model.norm };
+    keep(keyOf({ ...store.state, ...named }), made);
+    store.set(named);
+    document.documentElement.dataset.ready = 'yes';
+    show(null);
+    if (said) announce(said(reply));
+  }
+
+  async function refresh() {
+    const { state } = store;
+    const key = keyOf(state);
+    problem.stopRetrying();
+    if (replies.has(key)) {
+      runner.abort();
+      setBusy(false);
+      adopt(replies.get(key));
+      return;
+    }
+    if (!state.text.trim()) {
+      runner.abort();
+      setBusy(false);
+      problem.show(new ApiError({ code: 'empty_text', field: 'text' }, 422));
+      return;
+    }
+    setBusy(true);
+    try {
+      const made = await runner.run((signal) => ask(runOf(state), state, signal));
+      setBusy(false);
+      keep(key, made);
+      adopt(made);
+      remember(state.text);
+    } catch (error) {
+      if (error.name === 'AbortError') return;
+      setBusy(false);
+      problem.show(error);
+    }
+  }
+
+  function writeAddress() {
+    clearTimeout(writeTimer);
+    const state = reply ? inRange(store.state, reply) : store.state;
+    history.replaceState(history.state, '', `${location.pathname}${location.search}#${formatFragment(state, own)}`);
+  }
+
+  function link() {
+    writeAddress();
+    return location.href;
+  }
+
+  store.listen((state, changed) => {
+    clearTimeout(writeTimer);
+    writeTimer = setTimeout(writeAddress, 150);
+    if (runNames.some((name) => changed.has(name))) {
+      toggle?.update(state.norm);
+      // After an answer the names it filled in change too: then the reply is there already.
+      if (!reply || replies.get(keyOf(state)) !== reply) refresh();
+      return;
+    }
+    show(changed);
+    if (reply && changed.has('position')) announce(describe(reply.tokens[inRange(state, reply).position]));
+  });
+
+  addEventListener('hashchange', () => {
+    const found = parseFragment(location.hash, own);
+    if (found.text !== undefined) textbox.show(found.text);
+    set(found);
+    // The link past the header leaves its own mark in the address: the view's comes back.
+    if (Object.keys(found).length === 0) writeAddress();
+  });
+  onLanguageChange(() => {
+    problem.write();
+    show(null);
+  });
+  startCopyMenu({ 'copy-link': [link, 'copy.link.done'], ...copies });
+
+  async function loadModels() {
+    try {
+      ({ models } = await get('/models', { lang: lang() }));
+      if (reply) modelSelect.update(models, store.state);
+    } catch (error) {
+      // Without the list the model of the address still runs.
+      if (!(error instanceof ApiError)) throw error;
+    }
+  }
+
+  textbox.show(store.state.text);
+  refresh();
+  loadModels();
+  return { store, set, refresh, redraw: () => show(null), copyLink: () => copy(link(), 'copy.link.done'), get reply() { return reply; }, get models() { return models; } };
+}

@@ -1,0 +1,25 @@
+/** The API's codes in the reader's language: errors, flags, notes of a model. Knows no page. */
+
+import { has, t } from './i18n.js';
+
+const inWords = (value) => {
+  if (Array.isArray(value)) return value.map(inWords).join(', ');
+  if (typeof value === 'number') return value.toLocaleString('en-US');
+  const key = ['word', 'norm.name'].map((group) => `${group}.${value}`).find(has);
+  return key ? t(key) : String(value);
+};
+
+const paramsInWords = (params) => Object.fromEntries(Object.entries(params ?? {}).map(([name, value]) => [name, inWords(value)]));
+
+export function errorWords(error) {
+  const key = `error.${error.code}`;
+  if (!has(key)) return error.message || t('error.unexpected_answer', { status: error.status });
+  return t(key, paramsInWords(error.params));
+}
+
+export const flagWords = (flag) => (has(`flag.${flag.code}`)
+  ? t(`flag.${flag.code}`, { ...paramsInWords(flag.params), point: flag.point, count: inWords(flag.count) })
+  : `${flag.code} ${flag.point ?? ''} ${flag.count}`);
+
+/** What a model's entry says of itself, such as what another wiring leaves out. */
+export const noteWords = (note) => (has(`note.${note.code}`) ? t(`note.${note.code}`, paramsInWords(note.params)) : note.code);
