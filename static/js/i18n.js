@@ -34,7 +34,7 @@ export const has = (key) => key in catalogues[current];
 export function rich(key, params = {}) {
   const fragment = document.createDocumentFragment();
   const fillIn = (text) => text.replace(/\{(\w+)\}/g, (whole, name) => (name in params ? String(params[name]) : whole));
-  const marks = /\[([^\]]+)\]\(term:(\w+)\)|\*\*([^*]+)\*\*|`([^`]+)`/g;
+  const marks = /\[([^\]]+)\]\(term:(\w+)\)|\*\*([^*]+)\*\*|`([^\x60]+)`/g;
   const sentence = catalogues[current][key] ?? key;
   let last = 0;
   for (const mark of sentence.matchAll(marks)) {

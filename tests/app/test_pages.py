@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from app import i18n
+from app import assets, i18n
 from app.pages import data_block
 
-PAGES = ["/", "/add-norm", "/docs"]
+PAGES = ["/", "/compare", "/heads", "/stream", "/lab", "/cost", "/training", "/add-norm", "/docs"]
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -165,3 +165,28 @@ def test_the_first_model_is_the_default(client: TestClient):
     assert reply["model"]["id"] == reply["request"]["model"] == listed[0]["id"]
     assert reply["model"]["norm"] == listed[0]["default_norm"]
     assert {"textbook"} <= {model["id"] for model in listed}
+
+
+def test_scripts_are_served_without_comments_and_every_line_keeps_its_number():
+    script = b"""/** What it is for.
+ *  More of it.
+ */
+
+const url = 'http://a/*b*/'; // stays: only whole lines go
+  // gone
+  /* gone */
+  /* stays */ const a = 1; /* stays */
+    const pattern = /\\/\\*/;
+"""
+    assert assets.without_comments(script).split(b"\n") == [
+        b"",
+        b"",
+        b"",
+        b"",
+        b"const url = 'http://a/*b*/'; // stays: only whole lines go",
+        b"",
+        b"",
+        b"/* stays */ const a = 1; /* stays */",
+        b"const pattern = /\\/\\*/;",
+        b"",
+    ]
