@@ -86,8 +86,12 @@ const short = (value) => (Math.abs(value) >= 0.095 || value === null ? fixed(val
 
 const SHORT_NAMES = { ln1: 'LN ①', ln2: 'LN ②', ln_final: 'LN', attn: 'Attention', mlp: 'FFN' };
 
-/** The diagram in `root`. `choose(slot)` and `choosePosition(i)` are called on a click. */
-export function createRiver(root, { choose, choosePosition }) {
+/**
+ * The diagram in `root`. `choose(slot)` and `choosePosition(i)` are called on a click. With `beside` the
+ * run of the other placement stands next to it (`view.other`): boxes that stand elsewhere there are
+ * marked, and so is the place where they stand.
+ */
+export function createRiver(root, { choose, choosePosition, beside = false }) {
   let drawn = null; // {layout, flat, key}
   let travel = 0;
   const wide = matchMedia('(min-width: 761px)');
@@ -154,6 +158,7 @@ export function createRiver(root, { choose, choosePosition }) {
   function build(layout, flat) {
     const parts = { paths: {}, nodes: {}, marks: {}, labels: {} };
     const layers = { back: svg('g', { 'aria-hidden': 'true' }), front: svg('g', {}) };
+    const ghosts = svg('g', { 'aria-hidden': 'true' });
     for (const [id, path] of Object.entries(layout.paths)) {
       parts.paths[id] = svg('path', { class: `line ${path.role}` });
       layers.back.append(parts.paths[id]);
@@ -185,14 +190,14 @@ export function createRiver(root, { choose, choosePosition }) {
       parts.nodes[slot] = group;
       layers.front.append(group);
     }
-    const picture = svg('svg', { class: flat ? 'flat' : 'tall', viewBox: `0 0 ${layout.width} ${layout.height}`, role: 'group' }, layers.back, layers.front);
+    const picture = svg('svg', { class: flat ? 'flat' : 'tall', viewBox: `0 0 ${layout.width} ${layout.height}`, role: 'group' }, layers.back, ghosts, layers.front);
     picture.style.setProperty('--ratio', String(layout.width / layout.height));
     for (const [id, path] of Object.entries(parts.paths)) {
       const match = /^river\.(before|after)(\d)$/.exec(id);
       if (match) path.addEventListener('click', () => choosePosition(otherPosition(match[1], Number(match[2]))));
     }
     put(root, picture);
-    return { parts, picture, front: layers.front };
+    return { parts, picture, front: layers.front, ghosts };
   }
 
   /** The Tab key goes through the boxes as the block is read: upwards, or from left to right. */
@@ -242,6 +247,21 @@ export function createRiver(root, { choose, choosePosition }) {
       if (flat && layout.nodes[slot].shape === 'plus') group.setAttribute('aria-label', `${t(`river.${slot}`)} ${figure(slot, true)}`.trim());
     }
     for (const [id, text] of Object.entries(parts.labels)) put(text, labelContent(id));
+    if (beside) mark(layout, built, flat);
+  }
+
+  /** Marks the norms that the other placement has elsewhere, or not at all, and their places there. */
+  function mark(layout, built, flat) {
+    const { block, position, other } = latest;
+    const there = other ? (flat ? layoutFlat : layoutTall)(planOf(other, block, position)).nodes : {};
+    const ghosts = [];
+    for (const [slot, node] of Object.entries(layout.nodes)) {
+      const counterpart = there[slot];
+      const moved = Boolean(counterpart) && ROLES[slot] === 'norm' && ['x', 'y', 'o'].some((name) => counterpart[name] !== node[name]);
+      built.parts.nodes[slot].classList.toggle('is-moved', moved && node.o > 0);
+      if (moved && counterpart.o > 0) ghosts.push(counterpart);
+    }
+    put(built.ghosts, ghosts.map(({ x, y, w, h }) => svg('rect', { class: 'ghost', x: x - w / 2, y: y - h / 2, width: w, height: h, rx: flat ? 7 : 9 })));
   }
 
   function animate(from, to, built) {
