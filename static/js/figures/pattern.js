@@ -10,11 +10,29 @@ const LARGEST_CELL = 46;
 const WRITTEN_UP_TO = 12; // cells of larger maps have no room for a number
 const NAMED_UP_TO = 128; // beyond, hover tells positions only: names for n² cells would weigh megabytes
 
+/** What a pointer is told of a cell: names and places, and the value itself even where its logarithm is drawn. */
+function hovered({ values, safe, positions, shade, words }) {
+  const named = safe.length <= NAMED_UP_TO;
+  const place = (i) => positions?.[i] ?? i;
+  const parts = (query, key, value) => [...(named ? [safe[query], safe[key]] : []), place(query), place(key), ...(shade ? [value] : [])];
+  const at = named ? 2 : 0;
+  const [query, key, value] = [words.query, words.key, words.value].map(escapeLabel);
+  const number = `${value} <b>%{${shade ? `customdata[${at + 2}]` : 'z'}:.4g}</b><extra></extra>`;
+  if (!named && !positions && !shade) return { hovertemplate: `${query} %{y:d}<br>${key} %{x:d}<br>${number}` };
+  const name = (i) => (named ? `: %{customdata[${i}]}` : '');
+  return {
+    customdata: values.map((line, i) => line.map((cell, j) => parts(i, j, cell))),
+    hovertemplate: `${query}${name(0)} %{customdata[${at}]}<br>${key}${name(1)} %{customdata[${at + 1}]}<br>${number}`,
+  };
+}
+
 /**
- * `values` [query][key], null where masked; `kind`, `range` as in colour.js; `labels` by position;
- * `chosen` the framed query. `words`: {query, key, value, masked}.
+ * `values` [query][key], null where masked; `kind`, `range` as in colour.js; `labels` of the rows and
+ * columns, `positions` their places in the text where some were left out; `chosen` the framed row.
+ * `shade` gives the place of a value on the range where that is not the value itself (a logarithm).
+ * `words`: {query, key, value, masked}.
  */
-export function pattern({ values, kind, range, labels, chosen, decimals, words }) {
+export function pattern({ values, kind, range, labels, positions = null, chosen, decimals, words, shade = null }) {
   return (width, style) => {
     const n = labels.length;
     const narrow = width < 480;
@@ -40,20 +58,18 @@ export function pattern({ values, kind, range, labels, chosen, decimals, words }
         if (value === null) return;
         annotations.push({
           text: value === 0 ? '0' : fixed(value, decimals), x: key, y: query, xref: 'x', yref: 'y', showarrow: false,
-          font: { size: cell >= 38 ? 11 : 9, color: inkOn(colourOf(value, kind, range, style.theme)) },
+          font: { size: cell >= 38 ? 11 : 9, color: inkOn(colourOf(shade ? shade(value) : value, kind, range, style.theme)) },
         });
       }));
     }
-    const named = n <= NAMED_UP_TO;
-    const where = (axis, i) => (named ? `%{customdata[${i}]} (%{${axis}:d})` : `%{${axis}:d}`);
     const safe = labels.map((label) => escapeLabel(visible(label)));
+    const hover = hovered({ values, safe, positions, shade, words });
     return {
       data: [{
         type: 'heatmap',
-        z: values,
+        z: shade ? values.map((line) => line.map((value) => (value === null ? null : shade(value)))) : values,
         x: labels.map((_, i) => i),
         y: labels.map((_, i) => i),
-        customdata: named ? values.map((line, query) => line.map((_, key) => [safe[query], safe[key], query, key])) : undefined,
         zmin: kind === 'sequential' ? 0 : -range,
         zmax: range,
         colorscale: stops(kind, style.theme),
@@ -61,9 +77,7 @@ export function pattern({ values, kind, range, labels, chosen, decimals, words }
         xgap: cell > 8 ? 1 : 0,
         ygap: cell > 8 ? 1 : 0,
         hoverongaps: false,
-        hovertemplate: named
-          ? `${escapeLabel(words.query)}: %{customdata[0]} %{customdata[2]}<br>${escapeLabel(words.key)}: %{customdata[1]} %{customdata[3]}<br>${escapeLabel(words.value)} <b>%{z:.4g}</b><extra></extra>`
-          : `${escapeLabel(words.query)} ${where('y', 0)}<br>${escapeLabel(words.key)} ${where('x', 1)}<br>${escapeLabel(words.value)} <b>%{z:.4g}</b><extra></extra>`,
+        ...hover,
       }],
       layout: {
         height: Math.ceil(side + margin.t + margin.b),

@@ -8,9 +8,9 @@ const quoteShell = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 /** The request that gives the numbers on the screen: the run, and the points its card shows. */
 export const requestOf = (run, asked) => (asked.length ? { ...run, include: asked } : run);
 
-export function asCurl(origin, body) {
+export function asCurl(origin, body, call = '/trace') {
   return [
-    `curl -s ${origin}/api/v1/trace \\`,
+    `curl -s ${origin}/api/v1${call} \\`,
     "  -H 'Content-Type: application/json' \\",
     `  -d ${quoteShell(JSON.stringify(body))}`,
   ].join('\n');
@@ -28,14 +28,14 @@ function asPythonLiteral(value, indent = '') {
   return `{\n${rows.join('')}${indent}}`;
 }
 
-export function asPython(origin, body) {
+export function asPython(origin, body, call = '/trace') {
   return [
     'import json',
     'import urllib.request',
     '',
     `body = ${asPythonLiteral(body)}`,
     'request = urllib.request.Request(',
-    `    ${JSON.stringify(`${origin}/api/v1/trace`)},`,
+    `    ${JSON.stringify(`${origin}/api/v1${call}`)},`,
     '    data=json.dumps(body).encode(),',
     '    headers={"Content-Type": "application/json"},',
     ')',

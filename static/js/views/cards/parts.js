@@ -11,14 +11,15 @@ import { draw, exportPicture } from '../../plot.js';
 
 export const OPEN_ROWS = 8;
 
-function save(name, address) {
+/** Hand the reader a file whose content is at `address`. */
+export function save(name, address) {
   const link = el('a', { href: address, download: name });
   document.body.append(link);
   link.click();
   link.remove();
 }
 
-function saveText(name, text, type) {
+export function saveText(name, text, type) {
   const address = URL.createObjectURL(new Blob([text], { type }));
   save(name, address);
   setTimeout(() => URL.revokeObjectURL(address), 1000);
