@@ -177,6 +177,8 @@ class LayerNormReply(Reply):
     eps: float
     mean: Numbers
     var: Numbers
+    scale: Numbers
+    eps_share: Numbers
     out_mean: Numbers
     out_var: Numbers
 
@@ -191,12 +193,31 @@ class WriteReply(Reply):
     skip: str
     sum: str
     length: Numbers
+    ratio: Numbers
     cosine: Numbers
+
+
+class DimensionShareReply(Reply):
+    dimension: int
+    outlier: bool
+    states: int
+    share: Numbers
+    largest: Numbers
+    pos: list[int]
+
+
+class OutliersReply(Reply):
+    points: list[str]
+    threshold: float
+    least_states: int
+    count: int
+    dimensions: list[DimensionShareReply]
 
 
 class StreamReply(Reply):
     states: list[StateReply]
     writes: list[WriteReply]
+    outliers: OutliersReply
 
 
 class MetricReply(Reply):

@@ -200,6 +200,14 @@ class TotalReply(Reply):
     share: Number
 
 
+class GroupReply(Reply):
+    name: str
+    count: int
+    length: Number
+    projection: Number
+    share: Number
+
+
 class FrozenScaleReply(Reply):
     norm: str
     scale: Number
@@ -219,6 +227,8 @@ class LedgerReply(Reply):
     total: TotalReply
     error: Number
     frozen_scales: list[FrozenScaleReply]
+    by_kind: list[GroupReply]
+    by_layer: list[GroupReply]
     depth: list[SharesReply]
     direction_length: Number
     checks: list[CheckReply]

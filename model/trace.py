@@ -55,13 +55,20 @@ class Point(PointSpec):
 
 @dataclass(frozen=True)
 class LayerNormStatistics:
-    """Of every position [pos]: mean and biased variance of what enters and of what leaves."""
+    """Of every position [pos]: mean and biased variance of what enters and of what leaves.
+
+    Attributes:
+        scale: what the centred vector is divided by, sqrt(var + eps).
+        eps_share: eps / (var + eps), the part of the divisor's square that is not the vector's own.
+    """
 
     name: str
     input: str
     eps: float
     mean: Tensor
     var: Tensor
+    scale: Tensor
+    eps_share: Tensor
     out_mean: Tensor
     out_var: Tensor
 
@@ -264,12 +271,15 @@ def _statistics(
     step: Step, values: Mapping[str, Tensor], config: ModelConfig
 ) -> LayerNormStatistics:
     out = values[step.output]
+    var = values[f"{step.name}.var"][:, 0]
     return LayerNormStatistics(
         name=step.name,
         input=step.inputs[0],
         eps=config.eps,
         mean=values[f"{step.name}.mean"][:, 0],
-        var=values[f"{step.name}.var"][:, 0],
+        var=var,
+        scale=values[f"{step.name}.scale"][:, 0],
+        eps_share=config.eps / (var + config.eps),
         out_mean=out.mean(-1),
         out_var=(out - out.mean(-1, keepdim=True)).square().mean(-1),
     )

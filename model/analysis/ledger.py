@@ -12,7 +12,7 @@ and Normalization Layers into Analysis of Masked Language Models".
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import torch
@@ -65,6 +65,24 @@ class Total:
 
 
 @dataclass(frozen=True)
+class Group:
+    """Some parts added up, with what ``Part`` has.
+
+    Attributes:
+        name: a kind, or ``embedding`` (all that comes before the first block), ``blocks.L``,
+            ``ln_final``.
+        count: how many parts.
+        length: of their sum, which is not the sum of their lengths.
+    """
+
+    name: str
+    count: int
+    length: float
+    projection: float | None
+    share: float
+
+
+@dataclass(frozen=True)
 class FrozenScale:
     """A norm on the way, and the divisor of this run that was held."""
 
@@ -86,6 +104,7 @@ class Ledger:
 
     Attributes:
         error: |parts added up - recorded state| / |state|.
+        by_kind, by_layer: the parts in groups, in the order in which the run first writes one.
         depth: the shares, by kind, of every state that was asked for, in the order of the run.
     """
 
@@ -96,6 +115,8 @@ class Ledger:
     total: Total
     error: float
     frozen_scales: list[FrozenScale]
+    by_kind: list[Group]
+    by_layer: list[Group]
     depth: list[Shares] = field(default_factory=list)
 
 
@@ -165,6 +186,8 @@ def ledger(
         ),
         error=float((added - whole).norm() / whole.norm()),
         frozen_scales=frozen,
+        by_kind=_groups(parts, lambda author: author.kind, whole, direction),
+        by_layer=_groups(parts, _place, whole, direction),
         depth=shares,
     )
 
@@ -182,6 +205,31 @@ def _lines(parts: Parts, whole: Tensor, direction: Tensor | None) -> list[Part]:
         for author, length, projection, share in zip(
             parts.authors, lengths, projections, shares, strict=True
         )
+    ]
+
+
+def _place(author: Author) -> str:
+    if author.layer is not None:
+        return f"blocks.{author.layer}"
+    return "ln_final" if author.name.startswith("ln_final.") else "embedding"
+
+
+def _groups(
+    parts: Parts, key: Callable[[Author], str], whole: Tensor, direction: Tensor | None
+) -> list[Group]:
+    places: dict[str, list[int]] = {}
+    for place, author in enumerate(parts.authors):
+        places.setdefault(key(author), []).append(place)
+    sums = {name: parts.vectors[chosen].sum(0) for name, chosen in places.items()}
+    return [
+        Group(
+            name=name,
+            count=len(places[name]),
+            length=float(added.norm()),
+            projection=None if direction is None else float(added @ direction.double()),
+            share=float(added @ whole / (whole @ whole)),
+        )
+        for name, added in sums.items()
     ]
 
 

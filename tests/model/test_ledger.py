@@ -168,6 +168,36 @@ def test_every_part_names_its_author(norm):
     assert {part.name: part.layer for part in book.parts}["blocks.1.mlp.b_out"] == 1
 
 
+@NORMS
+def test_groups_are_their_parts_added_up(norm):
+    c = config(norm, n_layers=2)
+    model, recorder = recorded(c, uneven_weights(c))
+    state = "ln_final.out" if norm == "pre" else "blocks.1.out"
+    direction = torch.randn(c.d_model, generator=torch.Generator().manual_seed(1))
+    axes = torch.eye(c.d_model, dtype=torch.float64)
+    book = ledger(model, recorder, state, 4, direction)
+    vectors: dict[str, list[float]] = {part.name: [] for part in book.parts}
+    for axis in axes:
+        for part in ledger(model, recorder, state, 4, axis).parts:
+            vectors[part.name].append(part.projection)
+
+    def place(part):
+        if part.layer is not None:
+            return f"blocks.{part.layer}"
+        return "ln_final" if part.name == "ln_final.b" else "embedding"
+
+    for groups, key in ((book.by_kind, lambda part: part.kind), (book.by_layer, place)):
+        assert [one.name for one in groups] == list(dict.fromkeys(map(key, book.parts)))
+        assert sum(one.share for one in groups) == pytest.approx(1)
+        for one in groups:
+            members = [part for part in book.parts if key(part) == one.name]
+            added = np.sum([vectors[part.name] for part in members], axis=0)
+            assert one.count == len(members)
+            assert one.length == pytest.approx(np.linalg.norm(added), rel=1e-6)
+            assert one.projection == pytest.approx(added @ numpy_of(direction), rel=1e-6)
+            assert one.share == pytest.approx(sum(part.share for part in members), abs=1e-9)
+
+
 def test_norms_are_held_where_the_stream_meets_them():
     for norm, state, held in (
         ("pre", "blocks.1.out", []),
