@@ -1,5 +1,5 @@
 /**
- * The keyboard of the explorer: which key does what, as one table that the page also shows.
+ * The keyboard of pages that walk through a block: which key does what, as one table that the page also shows.
  * Keys act nowhere where they have a meaning of their own: in text, in lists, in open dialogues.
  */
 
@@ -28,13 +28,17 @@ export const KEYS = [
   ['help', ['?'], (e) => e.key === '?'],
 ];
 
+let known = {};
+
+/** `actions`: {name: f(event)}; a page without an action leaves that key alone, and does not show it. */
 export function startKeys(actions) {
+  known = actions;
   document.addEventListener('keydown', (event) => {
     if (event.defaultPrevented || event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target.closest?.(OWN_KEYS)) return;
     // Space and Enter belong to the button that has the focus.
     if (event.key === ' ' && event.target.closest?.('button, a, summary, [role="button"], [role="slider"]')) return;
-    const found = KEYS.find(([, , test]) => test(event));
+    const found = KEYS.find(([name, , test]) => name in actions && test(event));
     if (!found) return;
     event.preventDefault();
     actions[found[0]](event);
@@ -42,7 +46,7 @@ export function startKeys(actions) {
 }
 
 export function showKeys() {
-  put($('#keys-list'), KEYS.map(([name, keys]) => el('div', {},
+  put($('#keys-list'), KEYS.filter(([name]) => name in known).map(([name, keys]) => el('div', {},
     el('dt', {}, keys.map((key) => el('kbd', {}, key))), el('dd', {}, t(`keys.${name}`)))));
   $('#keys').showModal();
 }
