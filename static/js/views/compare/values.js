@@ -69,7 +69,7 @@ async function vectors(view) {
     columns: last.map(({ name, values, role }) => ({ name, values, role })),
   });
   const strips = stripsBlock({
-    rows, dim: chosen, t, name: title, twin: true, file: `${view.frame.id}-${state.position}`, note: t('compare.range'),
+    rows, dim: chosen, t, name: title, twin: true, file: `${view.frame.id}-${state.position}`, note: t(difference ? 'compare.range' : 'compare.range.rows'),
     onDim: (dim) => view.set({ dim }),
   });
   return [strips, el('details', { class: 'plot-twin' }, el('summary', {}, t('compare.numbers')), numbers)];
@@ -208,5 +208,6 @@ function alone(view) {
 export async function stepNodes(view) {
   const { frame } = view;
   const body = frame.kind === 'unembed' ? predictions(view) : await (mapOf(frame) ? maps : vectors)(view);
-  return [el('p', { class: 'card-lead' }, rich(`compare.see.${frame.slot}`)), alone(view), body, facts(view), measured(view)];
+  const both = view.sides.length > 1;
+  return [both ? el('p', { class: 'card-lead' }, rich(`compare.see.${frame.slot}`)) : null, alone(view), body, facts(view), measured(view)];
 }
