@@ -37,7 +37,7 @@ export const diverging = (t, theme) => between((t < 0 ? NEGATIVE : POSITIVE)[the
 /** Colour of a share in 0..1. */
 export const sequential = (t, theme) => between(SHARE[theme], t);
 
-/** Colour of a value: `kind` is 'diverging' (range = largest magnitude) or 'sequential' (0..range). */
+/** Colour of a value: `kind` is 'diverging' (range = largest magnitude), 'sequential' (shares of attention, 0..range) or 'magnitude' (0..range). */
 export function colourOf(value, kind, range, theme) {
   if (typeof value !== 'number' || !Number.isFinite(value)) return MISSING[theme];
   const t = range > 0 ? value / range : 0;
@@ -48,7 +48,7 @@ export function colourOf(value, kind, range, theme) {
 export function stops(kind, theme, steps = 24) {
   return Array.from({ length: steps + 1 }, (_, i) => {
     const place = i / steps;
-    const colour = kind === 'sequential' ? sequential(place, theme) : diverging(2 * place - 1, theme);
+    const colour = kind === 'sequential' ? sequential(place, theme) : diverging(kind === 'magnitude' ? place : 2 * place - 1, theme);
     return [place, css(colour)];
   });
 }

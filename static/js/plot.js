@@ -17,6 +17,7 @@ const CONFIG = { displayModeBar: false, responsive: false, showTips: false };
 
 let library = null;
 const mounted = new Map(); // drawing area -> what ends it
+const again = new WeakMap(); // drawing area -> what draws it anew
 
 /** The library, asked for once. Rejects where it cannot be had; a later call asks again. */
 export function ready() {
@@ -135,9 +136,15 @@ export async function draw(area, figure, { onClick } = {}) {
     area.classList.remove('is-drawn');
     first();
   });
+  again.set(area, ask);
   sizes.observe(area);
   ask();
   await drawn;
+}
+
+/** Ask the figures inside `root` for their data anew, as when a cursor in them has moved. */
+export function refresh(root) {
+  for (const area of mounted.keys()) if (root.contains(area)) again.get(area)();
 }
 
 /** End every figure inside `root`: call before its elements are thrown away. */
