@@ -24,6 +24,7 @@ CALLS_WITH_BODY = (408, 415, 422, 503)
 MORE: dict[str, tuple[int, ...]] = {
     "trace": (404,),
     "training": (404, 422, 503),
+    "loading": (404, 422),
     "cost": (422, 503),
     "input_norms": (404,),
     **dict.fromkeys(schemas_analysis.BODIES, (404,)),

@@ -128,6 +128,12 @@ class ModelsReply(Reply):
     unsupported: list[UnsupportedReply]
 
 
+class LoadingReply(Reply):
+    state: Literal["waiting", "loading", "loaded"]
+    done: int
+    total: int
+
+
 class ModelAsRunReply(ModelReply):
     norm: Norm
     weights: Norm | None

@@ -12,6 +12,7 @@ from model.checkpoints.collection import Checkpoints
 from model.config import ModelConfig, Norm
 from model.errors import ModelError
 from model.runnable import (
+    Loading,
     ModelEntry,
     Note,
     Runnable,
@@ -52,6 +53,20 @@ class Registry:
     def unsupported(self) -> list[Unsupported]:
         """Models that are present and cannot be run, with the reason."""
         return self._checkpoints.unsupported() if self._checkpoints else []
+
+    def loading(self, model: str) -> Loading:
+        """How far a model's weights are in memory; those that are no folders need no waiting.
+
+        Raises:
+            ModelError: ``unknown_model``, or why a folder cannot be run.
+        """
+        for entry in self._own():
+            if entry.id == model:
+                return Loading("loaded", entry.parameters, entry.parameters)
+        found = self._checkpoints and self._checkpoints.loading(model)
+        if not found:
+            raise ModelError("unknown_model", field="model", model=model)
+        return found
 
     def training_record(self, model: str) -> dict[str, Any]:
         """How a trained model was trained: losses, gradients and head scores over steps.

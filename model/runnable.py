@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from torch import Tensor
 
@@ -50,6 +51,15 @@ class ModelEntry:
     languages: list[str]
     licence: str | None
     notes: list[Note]
+
+
+@dataclass(frozen=True)
+class Loading:
+    """How far a model's weights are in memory, counted in parameters."""
+
+    state: Literal["waiting", "loading", "loaded"]
+    done: int
+    total: int
 
 
 @dataclass(frozen=True)

@@ -154,3 +154,46 @@ def cf_gpt2(folder: Path, tensors: dict[str, Tensor] | None = None, **changes: A
     byte_level_tokenizer(GPT2_VOCABULARY).save(str(folder / "tokenizer.json"))
     save_file(gpt2_tensors() if tensors is None else tensors, str(folder / "model.safetensors"))
     return folder
+
+
+def neox(folder: Path, **changes: Any) -> Path:
+    """A GPT-NeoX of one block; its weights are as good as any."""
+    folder.mkdir(parents=True)
+    config = {
+        "model_type": "gpt_neox",
+        "hidden_size": 8,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 8,
+        "max_position_embeddings": 16,
+        "vocab_size": len(GPT2_VOCABULARY),
+        "rotary_pct": 0.5,
+        **changes,
+    }
+    write_json(folder / "config.json", config)
+    byte_level_tokenizer(GPT2_VOCABULARY).save(str(folder / "tokenizer.json"))
+    draw = torch.Generator().manual_seed(1)
+    d, layer = 8, "gpt_neox.layers.0"
+    shapes = {
+        "gpt_neox.embed_in.weight": (len(GPT2_VOCABULARY), d),
+        "embed_out.weight": (len(GPT2_VOCABULARY), d),
+        f"{layer}.attention.query_key_value.weight": (3 * d, d),
+        f"{layer}.attention.query_key_value.bias": (3 * d,),
+        **{
+            f"{layer}.{name}.{kind}": (d, d) if kind == "weight" else (d,)
+            for name in ("attention.dense", "mlp.dense_h_to_4h", "mlp.dense_4h_to_h")
+            for kind in ("weight", "bias")
+        },
+        **{
+            f"{name}.{kind}": (d,)
+            for name in (
+                f"{layer}.input_layernorm",
+                f"{layer}.post_attention_layernorm",
+                "gpt_neox.final_layer_norm",
+            )
+            for kind in ("weight", "bias")
+        },
+    }
+    tensors = {name: torch.randn(shape, generator=draw) for name, shape in shapes.items()}
+    save_file(tensors, str(folder / "model.safetensors"))
+    return folder

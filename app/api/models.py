@@ -1,4 +1,4 @@
-"""`GET /models`: what can be run, and how a trained model was trained."""
+"""`GET /models`: what can be run, how far it is loaded, and how a trained model was trained."""
 
 from typing import Annotated, Any
 
@@ -9,7 +9,7 @@ from starlette.responses import Response
 from app import encode, negotiation
 from app.errors import Problem, error_content
 from app.limits import MODEL_CHARACTERS
-from app.replies import ModelsReply
+from app.replies import LoadingReply, ModelsReply
 from app.replies_training import TrainingReply
 from app.services import Shared
 from model.registry import Registry
@@ -24,6 +24,17 @@ async def models(request: Request, shared: Shared) -> Response:
     listed = await run_in_threadpool(_listed, shared.registry, lang)
     headers = {"Vary": "Accept-Language", "Content-Language": lang}
     return Response(encode.to_json(listed), headers=headers, media_type="application/json")
+
+
+@router.get(
+    "/models/{model}/loading", operation_id="loading", responses={200: {"model": LoadingReply}}
+)
+async def loading(
+    model: Annotated[str, Path(examples=["twin"], max_length=MODEL_CHARACTERS)], shared: Shared
+) -> Response:
+    # Not a worker's job: workers may be busy with the very loading that is asked about.
+    found = await run_in_threadpool(shared.registry.loading, model)
+    return Response(encode.to_json(found), media_type="application/json")
 
 
 @router.get(

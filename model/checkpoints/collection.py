@@ -26,6 +26,7 @@ from model.checkpoints.tokens import FolderTokenizer
 from model.config import ModelConfig, Norm
 from model.errors import ModelError
 from model.runnable import (
+    Loading,
     ModelEntry,
     Note,
     Runnable,
@@ -93,6 +94,7 @@ class Checkpoints:
         self._loading = threading.Lock()
         self._listed: dict[str, tuple[Folder, Listed | ModelError]] = {}
         self._loaded: OrderedDict[str, Loaded] = OrderedDict()
+        self._reading: tuple[str, FolderTensors] | None = None  # one at a time
 
     def entries(self) -> list[ModelEntry]:
         """What can be run, by name; of what is loaded also that whose folder is gone."""
@@ -132,6 +134,29 @@ class Checkpoints:
         # Of two callers who made the same, the first one's is kept.
         runnable = loaded.wirings.setdefault(wiring, runnable)
         return runnable if folder else replace(runnable, notes=[*runnable.notes, FOLDER_GONE])
+
+    def loading(self, name: str) -> Loading | None:
+        """How far the weights of this name are in memory; null if there is no such model.
+
+        Raises:
+            ModelError: the reason why it cannot be run.
+        """
+        with self._lock:
+            loaded = self._loaded.get(name)
+        if loaded is not None:
+            total = loaded.config.n_parameters
+            return Loading("loaded", total, total)
+        folder = self._find(name)
+        if folder is None:
+            return None
+        found = self._look_at(folder)
+        if isinstance(found, ModelError):
+            raise found
+        total = found.description.config.n_parameters
+        reading = self._reading
+        if reading is None or reading[0] != name:
+            return Loading("waiting", 0, total)
+        return Loading("loading", min(reading[1].numbers_taken, total), total)
 
     def _folders(self) -> list[Folder]:
         own = folders_in(self._parent)
@@ -179,7 +204,12 @@ class Checkpoints:
             if (ready := self._ready(found)) is not None:
                 return ready
             self._make_room(found)
-            loaded = read(found)
+            source = weights_of(found)
+            self._reading = (folder.id, source)
+            try:
+                loaded = read(found, source)
+            finally:
+                self._reading = None
             with self._lock:
                 self._loaded[folder.id] = loaded
             return loaded
@@ -236,7 +266,13 @@ def listed(folder: Folder) -> Listed:
     return Listed(folder, description, entry)
 
 
-def read(found: Listed) -> Loaded:
+def weights_of(found: Listed) -> FolderTensors:
+    """A folder's tensors, of which only the headers have been read."""
+    folder = found.folder
+    return FolderTensors(folder.path, list(folder.names), found.description.family.prefix)
+
+
+def read(found: Listed, source: FolderTensors) -> Loaded:
     """A folder's weights, tokenizer and what is to be said of them.
 
     Raises:
@@ -244,7 +280,6 @@ def read(found: Listed) -> Loaded:
     """
     folder, description = found.folder, found.description
     family, config = description.family, description.config
-    source = FolderTensors(folder.path, list(folder.names), family.prefix)
     tensors = family.weights(config, source)
     notes = []
     if config.tied and "unembed.weight" in tensors:

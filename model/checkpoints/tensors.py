@@ -69,6 +69,7 @@ class FolderTensors:
 
     Attributes:
         half_precision: tensors taken that are stored in half precision, with their dtype.
+        numbers_taken: how many numbers have been read, while others may ask.
 
     Raises:
         ModelError: ``weights_unreadable``, ``shard_missing`` or ``tensor_not_in_shard`` with the
@@ -82,6 +83,7 @@ class FolderTensors:
         self._open: dict[Path, safe_open] = {}
         self._taken: set[str] = set()
         self.half_precision: dict[str, str] = {}
+        self.numbers_taken = 0
 
     def has(self, name: str) -> bool:
         """Whether there is a tensor of this name."""
@@ -122,6 +124,7 @@ class FolderTensors:
         # A sum is finite if all its terms are; if it is not, count.
         if not bool(value.sum().isfinite()) and (count := int((~value.isfinite()).sum())):
             raise ModelError("tensor_not_finite", field="model", tensor=found, count=count)
+        self.numbers_taken += value.numel()
         return value
 
     def unused(self) -> list[str]:

@@ -16,8 +16,8 @@
  *           layer_norm: 'mean' | 'var' | 'normalize' | 'affine'
  *           mlp: 'pre' | 'act' | 'out'
  *           unembed: 'predictions'
- *   slot    the box of the diagram: 'embed' | 'positions' | 'ln1' | 'attn' | 'add1' | 'ln2' | 'mlp'
- *           | 'add2' | 'ln_final' | 'embed_ln' | 'unembed'
+ *   slot    the box of the diagram: 'embed' | 'positions' | 'embed_ln' | 'ln1' | 'attn' | 'add1' | 'ln2'
+ *           | 'mlp' | 'add2' | 'add' (of three inputs, in parallel wiring) | 'ln_final' | 'unembed'
  *   layer   number of the block from 0, or null outside the blocks
  *   block   number of the block whose walk shows it: the embedding before block 0, the final
  *           LayerNorm and the predictions after the last one
@@ -57,10 +57,13 @@ export function splitPoint(point) {
 /** The box of the diagram that a recorded step is. */
 export function slotOf(step) {
   const { name } = splitPoint(step.output);
+  // In parallel wiring one Add takes what both sublayers write.
+  if (name === 'resid_post' && step.inputs.length > 2) return 'add';
   return SLOTS[name] ?? name.split('.')[0];
 }
 
-function titleOf(kind, part, slot, norm) {
+function titleOf(kind, part, slot, norm, inputs) {
+  if (part === 'positions' && inputs.includes('type_embed')) return 'frame.embed.types';
   if (kind === 'add') return `frame.add.${slot}.${norm}`;
   if (kind === 'layer_norm') return `frame.layer_norm.${slot}.${part}`;
   return `frame.${kind}.${part}`;
@@ -81,7 +84,7 @@ function makeFrame(trace, steps, kind, part, slot) {
     prefix,
     step,
     steps,
-    title: titleOf(kind, part, slot, trace.model.norm),
+    title: titleOf(kind, part, slot, trace.model.norm, step.inputs),
     name: `frame.short.${key}`,
   };
 }
@@ -140,6 +143,8 @@ export function findFrame(frames, block, key) {
   const slot = String(key).split('.')[0];
   const sameBox = here.filter((frame) => frame.slot === slot);
   if (sameBox.length) return sameBox[0];
+  const sum = slot.startsWith('add') ? here.find((frame) => frame.kind === 'add') : null;
+  if (sum) return sum;
   if (slot === 'ln_final' || slot === 'unembed') return here[here.length - 1];
   return here[0];
 }

@@ -13,6 +13,7 @@ import { runOf } from './request.js';
 import { createStore, EXPLORER_EMPTY, formatFragment, parseFragment } from './state.js';
 import { createCard } from './views/card.js';
 import { copy, startCopyMenu, toast } from './views/copying.js';
+import { watchLoading } from './views/loading.js';
 import { createProblem } from './views/problem.js';
 import { createRiver, renderBlocks } from './views/river.js';
 import { asCurl, asPython, requestOf } from './views/share.js';
@@ -26,7 +27,7 @@ import { errorWords, flagWords, noteWords } from './words.js';
 const VERIFY_AFTER_MS = 900;
 const KEPT_RUNS = 6;
 const SURELY_THERE = 0.6; // of the tokens that a text of so many bytes should have
-const RUN_STATE = ['text', 'model', 'norm', 'weights', 'size'];
+const RUN_STATE = ['text', 'pair', 'model', 'norm', 'weights', 'size'];
 
 const example = dataBlock('example-trace');
 // The example brings the vectors of one position along: the page starts there.
@@ -151,6 +152,7 @@ async function verify() {
 function setBusy(busy) {
   $('#busy').hidden = !busy;
   $('#card').toggleAttribute('data-busy', busy);
+  watchLoading(busy && models.find(({ id }) => id === store.state.model)?.kind !== 'trained' ? store.state.model : null);
 }
 
 const clamp = (value, size) => Math.min(size - 1, Math.max(0, value ?? size - 1));
@@ -172,13 +174,14 @@ const currentFrame = (state) => findFrame(run.frames, state.layer, state.step);
 const set = (patch) => store.set(patch);
 const goTo = (frame) => set({ layer: frame.block, step: frame.key });
 
-const textbox = createTextbox((text) => set({ text }));
+const textbox = createTextbox((text) => set({ text }), (pair) => set({ pair: pair || null }));
 const tokens = createTokens($('#tokens'), (position) => set({ position }));
 const toggle = createToggle($('#toggle'), (norm) => set({ norm }));
 const modelSelect = createModelSelect($('#model'), (choice) => {
   // A model of one placement starts in it: the other wiring is an experiment that one asks for.
-  const trained = models.find((model) => model.id === choice.model)?.norms ?? [];
-  set(trained.length === 1 ? { ...choice, norm: null, weights: null } : choice);
+  const chosen = models.find((model) => model.id === choice.model);
+  const pair = chosen?.text_pair ? store.state.pair : null;
+  set(chosen?.norms.length === 1 ? { ...choice, pair, norm: null, weights: null } : { ...choice, pair });
 });
 const stepper = createStepper(goTo);
 const river = createRiver($('#river-picture'), {
@@ -212,7 +215,7 @@ function drawRiver(state, frame) {
   });
   const said = trace.model.notes.map(noteWords);
   const wasChoosing = document.activeElement?.id === 'weights';
-  put($('#river-place'), rich(`river.note.${trace.model.norm}`));
+  put($('#river-place'), rich(`river.note.${trace.model.wiring === 'parallel' ? 'parallel' : trace.model.norm}`));
   put($('#river-note'), said.length ? el('p', {}, said.join(' ')) : null,
     weightsChoice(trace.model, store.state.weights, (weights) => set({ weights })));
   if (wasChoosing) $('#weights')?.focus();
@@ -239,8 +242,9 @@ function draw({ force = false } = {}) {
   if (!run) return;
   const state = shown();
   const frame = currentFrame(state);
-  toggle.update(store.state.norm);
+  toggle.update(store.state.norm, run.trace.model);
   modelSelect.update(models, state);
+  textbox.showPair(store.state.pair, run.trace.model.text_pair);
   tokens.update(run.trace.tokens, state.position, force);
   drawNotices();
   drawRiver(state, frame);
@@ -283,6 +287,7 @@ const isCurrent = (state) => runs.get(JSON.stringify(runOf(state))) === run;
 addEventListener('hashchange', () => {
   const found = parseFragment(location.hash);
   if (found.text !== undefined) textbox.show(found.text);
+  if (found.text !== undefined) found.pair ??= null;
   set(found);
   // The link past the header leaves its own mark in the address: the view's comes back.
   if (Object.keys(found).length === 0) writeAddress();
@@ -335,7 +340,10 @@ startKeys({
   next_box: () => moveBox(1),
   previous_box: () => moveBox(-1),
   play: () => stepper.toggle(),
-  flip: () => set({ norm: store.state.norm === 'pre' ? 'post' : 'pre' }),
+  flip: () => {
+    if (run.trace.model.wiring === 'parallel') toast(t('norm.undefined'));
+    else set({ norm: store.state.norm === 'pre' ? 'post' : 'pre' });
+  },
   next_token: () => movePosition(1),
   previous_token: () => movePosition(-1),
   next_block: () => moveBlock(1),

@@ -5,7 +5,7 @@
  * This module knows no model and no run: limits of layer, head and position are applied where the
  * run is known.
  *
- * State of every page with a text: text, model, norm ('pre' | 'post' | null: the model's own), weights
+ * State of every page with a text: text, pair (a second text, for models that read two), model, norm ('pre' | 'post' | null: the model's own), weights
  * (the placement they were trained in, or null: the one that runs), size (preset of the random model,
  * or null), layer, head, position. The explorer's own: step (a frame's key), depth, dim (the framed
  * component).
@@ -15,6 +15,7 @@ export const DEPTHS = ['words', 'numbers', 'formula', 'code'];
 
 export const EMPTY = Object.freeze({
   text: null,
+  pair: null,
   model: null,
   size: null,
   norm: null,
@@ -38,7 +39,7 @@ const PLACEMENT = oneOf('pre', 'post');
 
 /** The fields that pages share, in the order of their spelling. */
 const FIELDS = {
-  text: anything, model: anything, size: anything, norm: PLACEMENT, weights: PLACEMENT,
+  text: anything, pair: anything, model: anything, size: anything, norm: PLACEMENT, weights: PLACEMENT,
   layer: whole, head: whole, position: whole,
 };
 

@@ -6,7 +6,7 @@
  * startTextPage({own, initial, runs, ask, draw, live}) → {store, set, reply, refresh, redraw}
  *   own      the page's own fields of the address, each with its reader (see state.js)
  *   initial  their values where the address says nothing
- *   runs     the names of those that change what is asked for, besides text, model, norm, weights, size
+ *   runs     the names of those that change what is asked for, besides text, pair, model, norm, weights, size
  *   ask      async (body, state, signal) → reply with `model` and `tokens`; `body` names the run
  *   draw     (reply, state, changed) → void; `changed` is the Set of names since the last drawing, or
  *            null for all (a new reply, another language)
@@ -21,13 +21,14 @@ import { announce } from './live.js';
 import { runOf } from './request.js';
 import { createStore, formatFragment, parseFragment } from './state.js';
 import { copy, startCopyMenu } from './views/copying.js';
+import { watchLoading } from './views/loading.js';
 import { createProblem } from './views/problem.js';
 import { createTextbox, remember } from './views/textbox.js';
 import { createModelSelect, createToggle } from './views/toggle.js';
 import { createTokens, describe } from './views/tokens.js';
 import { flagWords } from './words.js';
 
-const RUN_STATE = ['text', 'model', 'norm', 'weights', 'size'];
+const RUN_STATE = ['text', 'pair', 'model', 'norm', 'weights', 'size'];
 const KEPT_REPLIES = 6;
 
 const clamp = (value, size) => Math.min(size - 1, Math.max(0, value ?? size - 1));
@@ -52,12 +53,13 @@ export function startTextPage({ own = {}, initial = {}, runs = [], ask, draw, sa
 
   const set = (patch) => store.set(patch);
   const keyOf = (state) => JSON.stringify(runNames.map((name) => state[name]));
-  const textbox = createTextbox((text) => set({ text }));
+  const textbox = createTextbox((text) => set({ text }), (pair) => set({ pair: pair || null }));
   const toggle = $('#toggle') ? createToggle($('#toggle'), (norm) => set({ norm })) : null;
   const modelSelect = createModelSelect($('#model'), (choice) => {
     // A model of one placement starts in it: the other wiring is an experiment that one asks for.
-    const trained = models.find((model) => model.id === choice.model)?.norms ?? [];
-    set(trained.length === 1 ? { ...choice, norm: null, weights: null } : choice);
+    const chosen = models.find((model) => model.id === choice.model);
+    const pair = chosen?.text_pair ? store.state.pair : null;
+    set(chosen?.norms.length === 1 ? { ...choice, pair, norm: null, weights: null } : { ...choice, pair });
   });
   const tokens = $('#tokens') ? createTokens($('#tokens'), (position) => set({ position })) : null;
 
@@ -65,6 +67,7 @@ export function startTextPage({ own = {}, initial = {}, runs = [], ask, draw, sa
     $('#busy').hidden = !busy;
     $('#main').toggleAttribute('data-busy', busy);
     $('#main').setAttribute('aria-busy', String(busy));
+    watchLoading(busy && models.find(({ id }) => id === store.state.model)?.kind !== 'trained' ? store.state.model : null);
   }
 
   function keep(key, made) {
@@ -76,8 +79,9 @@ export function startTextPage({ own = {}, initial = {}, runs = [], ask, draw, sa
   function show(changed) {
     if (!reply) return;
     const state = inRange(store.state, reply);
-    toggle?.update(store.state.norm);
+    toggle?.update(store.state.norm, reply.model);
     modelSelect.update(models.length ? models : [reply.model], store.state);
+    textbox.showPair(store.state.pair, reply.model.text_pair);
     tokens?.update(reply.tokens, state.position, changed === null);
     if (changed === null) drawNotices();
     draw(reply, state, changed);
@@ -159,6 +163,7 @@ export function startTextPage({ own = {}, initial = {}, runs = [], ask, draw, sa
   addEventListener('hashchange', () => {
     const found = parseFragment(location.hash, own);
     if (found.text !== undefined) textbox.show(found.text);
+    if (found.text !== undefined) found.pair ??= null;
     set(found);
     // The link past the header leaves its own mark in the address: the view's comes back.
     if (Object.keys(found).length === 0) writeAddress();

@@ -19,8 +19,10 @@ from tokenizers.pre_tokenizers import WhitespaceSplit
 from model import limits
 from model.checkpoints import collection
 from model.checkpoints.collection import Checkpoints
+from model.checkpoints.tensors import FolderTensors
 from model.errors import ModelError
 from model.registry import Registry
+from model.runnable import Loading
 from model.trace import Include, Trace, TraceRequest, run_trace
 from tests.checkpoint_folders import (
     BERT_CONFIG,
@@ -32,6 +34,7 @@ from tests.checkpoint_folders import (
     cf_bert,
     cf_gpt2,
     gpt2_tensors,
+    neox,
     write_json,
 )
 
@@ -800,49 +803,6 @@ def test_tokenizers_that_cannot_be_used_are_refused(models, change, code):
 # -- configurations ----------------------------------------------------------------------------
 
 
-def neox(folder: Path, **changes) -> Path:
-    """A GPT-NeoX of one block; its weights are as good as any."""
-    folder.mkdir(parents=True)
-    config = {
-        "model_type": "gpt_neox",
-        "hidden_size": 8,
-        "num_hidden_layers": 1,
-        "num_attention_heads": 2,
-        "intermediate_size": 8,
-        "max_position_embeddings": 16,
-        "vocab_size": len(GPT2_VOCABULARY),
-        "rotary_pct": 0.5,
-        **changes,
-    }
-    write_json(folder / "config.json", config)
-    byte_level_tokenizer(GPT2_VOCABULARY).save(str(folder / "tokenizer.json"))
-    draw = torch.Generator().manual_seed(1)
-    d, layer = 8, "gpt_neox.layers.0"
-    shapes = {
-        "gpt_neox.embed_in.weight": (len(GPT2_VOCABULARY), d),
-        "embed_out.weight": (len(GPT2_VOCABULARY), d),
-        f"{layer}.attention.query_key_value.weight": (3 * d, d),
-        f"{layer}.attention.query_key_value.bias": (3 * d,),
-        **{
-            f"{layer}.{name}.{kind}": (d, d) if kind == "weight" else (d,)
-            for name in ("attention.dense", "mlp.dense_h_to_4h", "mlp.dense_4h_to_h")
-            for kind in ("weight", "bias")
-        },
-        **{
-            f"{name}.{kind}": (d,)
-            for name in (
-                f"{layer}.input_layernorm",
-                f"{layer}.post_attention_layernorm",
-                "gpt_neox.final_layer_norm",
-            )
-            for kind in ("weight", "bias")
-        },
-    }
-    tensors = {name: torch.randn(shape, generator=draw) for name, shape in shapes.items()}
-    save_file(tensors, str(folder / "model.safetensors"))
-    return folder
-
-
 UNSUPPORTED = {
     "llama": ({"model_type": "llama"}, "architecture_not_supported"),
     "gptj": ({"model_type": "gptj"}, "architecture_not_supported"),
@@ -1081,7 +1041,9 @@ def test_a_folder_is_loaded_once_for_all_threads_and_wirings(models, monkeypatch
     checkpoints = Checkpoints(models)
     reads = []
     read = collection.read
-    monkeypatch.setattr(collection, "read", lambda found: (reads.append(found), read(found))[1])
+    monkeypatch.setattr(
+        collection, "read", lambda found, source: (reads.append(found), read(found, source))[1]
+    )
     got = []
     threads = [
         threading.Thread(target=lambda n=n: got.append(checkpoints.load("bert", n, None)))
@@ -1123,3 +1085,35 @@ def test_runs_of_different_folders_and_wirings_in_threads_keep_their_own(models)
         assert [t.key for t in one.tensors] == [t.key for t in other.tensors]
         for a, b in zip(one.tensors, other.tensors, strict=True):
             assert torch.equal(a.value, b.value)
+
+
+def test_loading_tells_how_many_parameters_are_in_memory(models, monkeypatch):
+    cf_bert(models / "bert")
+    registry = Registry(models)
+    total = next(one.parameters for one in registry.entries() if one.id == "bert")
+    assert registry.loading("bert") == Loading("waiting", 0, total)
+    seen = []
+    take = FolderTensors.take
+
+    def watched(self, name, shape):
+        value = take(self, name, shape)
+        seen.append(registry.loading("bert"))
+        return value
+
+    monkeypatch.setattr(FolderTensors, "take", watched)
+    registry.load("bert", None, None, None)
+    assert {one.state for one in seen} == {"loading"}
+    counts = [one.done for one in seen]
+    assert counts == sorted(counts) and 0 < counts[0] < counts[-1] == total
+    assert registry.loading("bert") == Loading("loaded", total, total)
+
+
+def test_a_load_that_fails_leaves_the_model_waiting(models):
+    cf_bert(models / "bert", without("encoder.layer.0.output.LayerNorm.weight"))
+    registry = Registry(models)
+    with pytest.raises(ModelError):
+        registry.load("bert", None, None, None)
+    assert registry.loading("bert").state == "waiting"
+    with pytest.raises(ModelError, match="unknown_model"):
+        registry.loading("../bert")
+    assert registry.loading("twin").state == "loaded"

@@ -6,6 +6,7 @@ import pytest
 
 FULL = {
     "text": "猫が😀好き。 a&b=c#d +1 %",
+    "pair": "二つ目",
     "model": "twin",
     "size": "paper",
     "norm": "pre",

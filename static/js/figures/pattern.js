@@ -36,7 +36,7 @@ export function pattern({ values, kind, range, labels, positions = null, chosen,
   return (width, style) => {
     const n = labels.length;
     const narrow = width < 480;
-    const limit = narrow ? 6 : 12;
+    const limit = narrow && n > WRITTEN_UP_TO ? 6 : 12;
     const names = labels.map((label) => shorten(visible(label), limit));
     const widest = Math.max(...names.map((label) => labelWidth(label)), 12);
     const left = Math.ceil(widest) + 38;

@@ -14,6 +14,7 @@ import { betweenLayouts, layoutFlat, layoutTall } from './river_layout.js';
 
 const TRAVEL_MS = 700;
 const ROLES = { ln1: 'norm', ln2: 'norm', ln_final: 'norm', embed_ln: 'norm', attn: 'attn', mlp: 'mlp', embed: 'weight' };
+const VECTORS = { positions: 'pos_embed', types: 'type_embed' };
 const ease = (x) => (x < 0.5 ? 4 * x * x * x : 1 - (-2 * x + 2) ** 3 / 2);
 
 /**
@@ -40,8 +41,12 @@ export function planOf(trace, block, position) {
     onRiver[slot] = norm ? standsOnRiver(trace, norm) : true;
   }
   const n = trace.tokens.length;
+  const firstAdd = trace.steps.find((step) => step.output === 'embed_sum');
   return {
     onRiver,
+    parallel: here.some((step) => slotOf(step) === 'add'),
+    vectors: Object.keys(VECTORS).filter((kind) => firstAdd?.inputs.includes(VECTORS[kind])),
+    embedNorm: trace.steps.some((step) => slotOf(step) === 'embed_ln'),
     first: block === 0,
     last: block === trace.model.n_layers - 1,
     final: trace.steps.some((step) => slotOf(step) === 'ln_final'),
@@ -61,7 +66,7 @@ export function figuresOf(trace, block, position) {
     if (value !== undefined) figures[slot] = `|x| ${compact(value, 3)}`;
   };
   note('add1', length(trace.stream.states, `${prefix}resid_mid`));
-  note('add2', length(trace.stream.states, `${prefix}resid_post`));
+  for (const sum of ['add2', 'add']) note(sum, length(trace.stream.states, `${prefix}resid_post`));
   note('attn', length(trace.stream.writes, `${prefix}attn_out`));
   note('mlp', length(trace.stream.writes, `${prefix}mlp_out`));
   note('from', length(trace.stream.states, `${prefix}resid_pre`));
@@ -84,7 +89,7 @@ export function figuresOf(trace, block, position) {
 /** Two decimals where they say something, else two digits. */
 const short = (value) => (Math.abs(value) >= 0.095 || value === null ? fixed(value, 2) : compact(value, 2));
 
-const SHORT_NAMES = { ln1: 'LN ①', ln2: 'LN ②', ln_final: 'LN', attn: 'Attention', mlp: 'FFN' };
+const SHORT_NAMES = { ln1: 'LN ①', ln2: 'LN ②', ln_final: 'LN', embed_ln: 'LN', attn: 'Attention', mlp: 'FFN' };
 
 /**
  * The diagram in `root`. `choose(slot)` and `choosePosition(i)` are called on a click. With `beside` the
@@ -111,7 +116,7 @@ export function createRiver(root, { choose, choosePosition, beside = false }) {
       const size = node.w / 2;
       const parts = [svg('path', { class: 'plus', d: `M${-size * 0.5} 0H${size * 0.5}M0 ${-size * 0.5}V${size * 0.5}` })];
       if (flat) return [...parts, svg('text', { class: 'figure', x: 0, y: size + 13, 'text-anchor': 'middle' }, figure(slot, true))];
-      parts.push(svg('text', { class: 'name', x: size + 9, y: -8 }, `${name} `,
+      parts.push(svg('text', { class: 'name', x: size + 9, y: slot === 'add' ? -13 : -8 }, `${name} `,
         svg('tspan', { class: 'figure', dx: 3 }, figure(slot, false))));
       return parts;
     }
@@ -144,6 +149,7 @@ export function createRiver(root, { choose, choosePosition, beside = false }) {
     if (id === 'from') return [t('river.from'), point(`blocks.${block}.resid_pre`), svg('tspan', { class: 'figure', dx: 6 }, figures.from ?? '')];
     if (id === 'to') return [t('river.to'), point(`blocks.${block}.out`)];
     if (id === 'positions') return [t('river.position_vectors')];
+    if (id === 'types') return [t('river.type_vectors')];
     if (id.startsWith('bracket')) return ['Add & Norm'];
     if (id.startsWith('before')) return [String(position - 1 - Number(id.slice(6)))];
     if (id.startsWith('after')) return [String(position + 1 + Number(id.slice(5)))];

@@ -30,22 +30,16 @@ export function remember(text) {
   }
 }
 
-export function createTextbox(run) {
-  const area = $('#text');
-  const menu = $('#examples-menu');
+/** When what is typed into `input` becomes a text: `run` gets it. `typed` is called at each change. */
+function listenTo(input, run, typed) {
   let timer = null;
   let sent = null;
   let composing = false;
 
-  function fit() {
-    area.style.height = 'auto';
-    area.style.height = `${area.scrollHeight}px`;
-  }
-
   function send() {
     clearTimeout(timer);
-    if (area.value === sent) return;
-    sent = area.value;
+    if (input.value === sent) return;
+    sent = input.value;
     run(sent);
   }
 
@@ -54,30 +48,52 @@ export function createTextbox(run) {
     timer = setTimeout(send, WAIT_MS);
   }
 
-  area.addEventListener('compositionstart', () => {
+  input.addEventListener('compositionstart', () => {
     composing = true;
     clearTimeout(timer);
   });
-  area.addEventListener('compositionend', () => {
+  input.addEventListener('compositionend', () => {
     composing = false;
-    fit();
+    typed();
     wait();
   });
-  area.addEventListener('input', (event) => {
-    fit();
+  input.addEventListener('input', (event) => {
+    typed();
     if (event.isComposing || composing) clearTimeout(timer);
     else wait();
   });
-  area.addEventListener('keydown', (event) => {
+  input.addEventListener('keydown', (event) => {
     // 229 is what browsers report for a key that the input method has taken.
     if (event.isComposing || composing || event.keyCode === 229) return;
     if (event.key === 'Enter' && !event.shiftKey) {
       event.preventDefault();
       send();
     } else if (event.key === 'Escape') {
-      area.blur();
+      input.blur();
     }
   });
+  return {
+    send,
+    show(text) {
+      sent = text;
+      if (input.value !== text) input.value = text;
+    },
+  };
+}
+
+/** `run(text)` and, for models that read two texts, `runPair(text)`. */
+export function createTextbox(run, runPair) {
+  const area = $('#text');
+  const pair = $('#pair');
+  const menu = $('#examples-menu');
+
+  function fit() {
+    area.style.height = 'auto';
+    area.style.height = `${area.scrollHeight}px`;
+  }
+
+  const first = listenTo(area, run, fit);
+  const second = listenTo(pair, runPair, () => {});
   $('#run').addEventListener('submit', (event) => event.preventDefault());
   addEventListener('resize', fit);
 
@@ -85,7 +101,7 @@ export function createTextbox(run) {
     menu.hidePopover();
     area.value = text;
     fit();
-    send();
+    first.send();
     area.focus();
   }
 
@@ -110,11 +126,13 @@ export function createTextbox(run) {
     focus: () => area.focus(),
     /** Show a text that has not been typed here (a link, the example). */
     show(text) {
-      sent = text;
-      if (area.value !== text) area.value = text;
+      first.show(text);
       fit();
     },
-    /** Ask again for what stands there, after the server was away. */
-    value: () => area.value,
+    /** A second text, and whether this model reads one. */
+    showPair(text, isOffered) {
+      second.show(text ?? '');
+      pair.hidden = !isOffered && !text;
+    },
   };
 }

@@ -6,8 +6,13 @@ import { has, t } from '../i18n.js';
 export function createToggle(root, choose) {
   root.addEventListener('change', (event) => choose(event.target.value));
   return {
-    update(norm) {
-      for (const input of $$('input', root)) input.checked = input.value === norm;
+    /** `model`: the one that ran, if one did: a parallel one has no Post-LN. */
+    update(norm, model = null) {
+      for (const input of $$('input', root)) {
+        input.checked = input.value === norm;
+        input.disabled = model?.wiring === 'parallel' && input.value === 'post';
+        input.closest('label').title = input.disabled ? t('norm.undefined') : '';
+      }
     },
   };
 }

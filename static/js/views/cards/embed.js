@@ -2,10 +2,14 @@
 
 import { el } from '../../dom.js';
 import { compact, decimalsFor, fixed } from '../../format.js';
-import { formula, m, series } from '../../mathml.js';
+import { formula, m, name, series } from '../../mathml.js';
 import { facts, following, formulaBox, vectorTable } from './parts.js';
 import { lengthOf } from './run.js';
 import { stripsBlock } from './strips.js';
+
+const VECTORS = { embed: 'token', pos_embed: 'position', type_embed: 'type' };
+const LETTERS = { token: 'e', position: 'p', type: 's' };
+const isAdded = (kind) => kind === 'position' || kind === 'type';
 
 export async function embed(view) {
   const { frame, trace, t, rich, pos, depth, label, token } = view;
@@ -15,14 +19,15 @@ export async function embed(view) {
   const values = await view.get(...points.map((point) => `${point}[${pos}]`));
   const dim = view.dim ?? 0;
   const decimals = decimalsFor(values.flat());
-  const names = whole ? ['token', ...last.inputs.slice(1).map(() => 'position'), 'sum'] : ['token'];
-  const lead = el('p', { class: 'card-lead' }, rich(`card.embed.lead.${frame.part}`, { pos, token: label, id: token.id, size: values[0].length, vocabulary: trace.model.d_vocab }));
+  const names = whole ? [...last.inputs.map((point) => VECTORS[point]), 'sum'] : ['token'];
+  const hasTypes = names.includes('type');
+  const lead = el('p', { class: 'card-lead' }, rich(`card.embed.lead.${hasTypes ? 'types' : frame.part}`, { pos, token: label, id: token.id, size: values[0].length, vocabulary: trace.model.d_vocab, segment: token.segment ?? 0 }));
 
   if (depth === 'formula') {
     const printed = (k, i) => fixed(values[k][i], decimals);
     const make = (i) => formulaBox(formula(whole
       ? [
-        [m`x_{${pos},${i}}`, m`= e_${i} + p_${i}`],
+        [m`x_{${pos},${i}}`, m`= ${series(names.slice(0, -1).map((one) => m`${name(LETTERS[one])}_${i}`))}`],
         [null, m`≈ ${series(values.slice(0, -1).map((_, k) => printed(k, i)))}`],
         [null, m`≈ ${printed(values.length - 1, i)}`],
       ]
@@ -33,16 +38,16 @@ export async function embed(view) {
     ]), t('card.embed.waves')) : null;
     return [lead, following(dim, make), waves, el('p', { class: 'card-note' }, t(`card.embed.formula_${frame.part}`, { size: values[0].length }))];
   }
-  const title = t(`card.embed.figure_${frame.part}`, { pos, token: label });
+  const title = t(`card.embed.figure_${hasTypes ? 'types' : frame.part}`, { pos, token: label });
   const block = stripsBlock({
     rows: points.map((point, i) => ({
-      name: t(`card.embed.${names[i]}`), point: `${point}[${pos}]`, role: names[i] === 'position' ? 'weight' : 'stream', values: values[i],
+      name: t(`card.embed.${names[i]}`), point: `${point}[${pos}]`, role: isAdded(names[i]) ? 'weight' : 'stream', values: values[i],
       length: lengthOf(trace, point, pos), sign: i === 0 ? '' : i === points.length - 1 ? '=' : '+',
     })),
     dim, onDim: view.choose, t, twin: depth === 'words', name: title, note: whole ? t('card.add.one_range') : null, file: `${last.output}-${pos}`,
   });
   const columns = points.map((_, i) => ({
-    name: t(`card.embed.${names[i]}`), values: values[i], role: names[i] === 'position' ? 'weight' : 'stream', sign: i === 0 ? null : i === points.length - 1 ? '=' : '+',
+    name: t(`card.embed.${names[i]}`), values: values[i], role: isAdded(names[i]) ? 'weight' : 'stream', sign: i === 0 ? null : i === points.length - 1 ? '=' : '+',
   }));
   const length = lengthOf(trace, last.output, pos);
   return [lead, block,

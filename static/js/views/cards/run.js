@@ -19,8 +19,8 @@ export function lengthOf(trace, point, pos) {
   return found?.length[pos];
 }
 
-/** What was written where: {point, skip, sum, length, cosine} of the Add that makes `sum`. */
-export const writeInto = (trace, sum) => trace.stream.writes.find((entry) => same(trace, entry.sum, sum));
+/** What was written where: {point, skip, sum, length, cosine} of each write of the Add that makes `sum`. */
+export const writesInto = (trace, sum) => trace.stream.writes.filter((entry) => same(trace, entry.sum, sum));
 
 /** The statistics of the LayerNorm that reads `point`, if one does. */
 export const normReading = (trace, point) => trace.layer_norms.find(({ input }) => same(trace, input, point));
