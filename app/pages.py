@@ -167,6 +167,11 @@ async def training(request: Request, shared: Shared) -> Response:
     return await _page(request, shared, "training.html", example=False)
 
 
+@router.get("/questions")
+async def questions(request: Request, shared: Shared) -> Response:
+    return await _page(request, shared, "questions.html", example=False)
+
+
 @router.get("/docs")
 async def docs(request: Request) -> Response:
     lang = negotiation.language(request.scope)

@@ -25,6 +25,8 @@ import { describe } from './views/tokens.js';
 import { errorWords, noteWords } from './words.js';
 
 const PLACEMENTS = ['post', 'pre'];
+// A link to the table below stays with it: what stands above comes later, and pushes it down.
+let anchor = location.hash === '#who' ? $('#who') : null;
 // Notes of a model that this page says in a sentence of its own.
 const SAID_ELSEWHERE = ['random_weights', 'other_wiring', 'final_norm_missing', 'no_unembedding', 'decoder_only'];
 const own = { step: matching(/^[a-z0-9_]+(\.[a-z0-9_]+)?$/), measure: oneOf(...MEASURES), dim: whole };
@@ -206,8 +208,9 @@ function draw(reply, state, changed) {
   drawCursor(reply, state, frame);
   PLACEMENTS.forEach((norm, i) => drawSide($(`#river-${norm}`), rivers[i], reply.sides.find(({ trace }) => trace.model.norm === norm), reply, state, frame));
   stepper.update(reply.walk, frame);
-  drawCard(reply, state, frame);
+  const card = drawCard(reply, state, frame);
   drawDifference(reply, state, frame);
+  if (anchor) card.then(() => { anchor?.scrollIntoView(); anchor = null; });
   if (changed && (changed.has('step') || changed.has('layer'))) announce(`${t('where.block_short', { block: state.layer })} ${t(frame.name)}`);
   else if (changed?.has('head')) announce(t('live.head', { head: state.head }));
 }
