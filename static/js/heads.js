@@ -38,7 +38,7 @@ const INITIAL = {
 };
 const GRID = ['metric', 'sort', 'only', 'named', 'pin'];
 const OPENED = ['layer', 'head', 'position', 'stage', 'as', 'special', 'pieces', 'range', 'scale', 'pin'];
-const LARGE = 8; // heads in a row from which the grid takes the whole width
+const LARGE = 6; // heads in a row from which the grid takes the whole width
 
 let limits = null;
 let models = null;
@@ -60,8 +60,8 @@ function sourceOf(run) {
 }
 
 const runOfReply = (reply) => {
-  const { text, model, norm, weights, config } = reply.request;
-  return { text, model, norm, ...(weights ? { weights } : {}), ...(config ? { config } : {}) };
+  const { text, text_pair: pair, model, norm, weights, config } = reply.request;
+  return { text, model, norm, ...(pair ? { text_pair: pair } : {}), ...(weights ? { weights } : {}), ...(config ? { config } : {}) };
 };
 
 // --- The run --------------------------------------------------------------------------------------
@@ -71,7 +71,7 @@ async function fits(body) {
   models ??= (await get('/models', { lang: lang() })).models;
   const known = models.find(({ id }) => id === body.model) ?? models[0];
   const { n_layers: layers, n_heads: heads, n_ctx: most } = { ...known, ...body.config };
-  const tokens = Math.min(most, new TextEncoder().encode(body.text).length + 2);
+  const tokens = Math.min(most, new TextEncoder().encode(body.text + (body.text_pair ?? '')).length + 3);
   return layers * heads * tokens ** 2 <= MOST_BYTES;
 }
 
@@ -83,7 +83,24 @@ async function ask(body, state, signal) {
 // --- The grid -------------------------------------------------------------------------------------
 
 const openHead = ({ layer, head }) => page.set({ layer, head });
-const grid = createGrid($('#grid'), openHead);
+const grid = createGrid($('#grid'), (head, byKey) => {
+  openHead(head);
+  focusOpened = byKey;
+  if (byKey && !$('#opened').hasAttribute('aria-busy')) enterOpened();
+  else if ($('#opened').getBoundingClientRect().top > innerHeight - 120) $('#opened').scrollIntoView({ block: 'start' });
+});
+let focusOpened = false;
+
+/** Who opened a head from the keyboard goes on in it; Escape leads back to the grid. */
+function enterOpened() {
+  focusOpened = false;
+  $('#opened-title')?.focus();
+}
+$('#opened').addEventListener('keydown', (event) => {
+  if (event.key !== 'Escape' || event.defaultPrevented) return;
+  event.preventDefault();
+  $('#grid [tabindex="0"]')?.focus();
+});
 const labelOf = ({ layer, head }) => `L${layer}H${head}`;
 const headOf = (reply, state) => reply.heads.find(({ layer, head }) => layer === state.layer && head === state.head);
 
@@ -170,7 +187,7 @@ async function lookAt(source, { layer, head, pos, stage }, signal) {
 
 /** The pinned head of its own run; its position is its own too. */
 function pinnedOf(state) {
-  const found = { ...INITIAL, weights: null, size: null, norm: null, model: null, ...parseFragment(state.pin, {}) };
+  const found = { ...INITIAL, pair: null, weights: null, size: null, norm: null, model: null, ...parseFragment(state.pin, {}) };
   return { run: runOf(found), layer: found.layer ?? 0, head: found.head ?? 0, pos: found.position ?? 0 };
 }
 
@@ -179,8 +196,8 @@ const act = {
   open: openHead,
   choose: (position) => page.set({ position }),
   pin() {
-    const { text, model, norm, weights, size, layer, head, position } = stateNow();
-    page.set({ pin: formatFragment({ text, model, norm, weights, size, layer, head, position }, {}) });
+    const { text, pair, model, norm, weights, size, layer, head, position } = stateNow();
+    page.set({ pin: formatFragment({ text, pair, model, norm, weights, size, layer, head, position }, {}) });
     announce(t('heads.pinned.said', { label: labelOf({ layer, head }) }));
   },
   unpin: () => page.set({ pin: null }),
@@ -205,7 +222,8 @@ async function drawOpened(reply, state) {
     put($('#writes-body'), writesPanel({ query: now.look.query, head: state.head, open: openHead }));
     root.removeAttribute('aria-busy');
     root.dataset.label = now.label;
-    if (focus) restoreFocus(root, focus);
+    if (focusOpened) enterOpened();
+    else if (focus) restoreFocus(root, focus);
   } catch (error) {
     if (error.name === 'AbortError') return;
     root.removeAttribute('aria-busy');

@@ -9,15 +9,18 @@ import { thumbnail } from '../../heat.js';
 import { pooled } from './display.js';
 import { figureOf, metricName, printed } from './metrics.js';
 
+const tileName = (head) => (head.names.length ? t(`heads.named.tile.${head.names[0]}`) : '');
 export const nameOf = (head) => (head.names.length ? t(`heads.named.short.${head.names[0]}`) : '');
 
 /** What a screen reader hears, and a pointer sees, of a head. */
 export function describe(head, metric, tested) {
   const figure = figureOf(head, metric, tested);
   const names = head.names.map((name) => t(`heads.named.short.${name}`)).join(t('heads.list_comma'));
+  const { layer, label } = head;
+  // What is seen comes first: who speaks to the page says what is written on it.
+  const shown = [label, printed(metric, figure?.value), tileName(head)].filter(Boolean).join(' ');
   return [
-    t('heads.tile', { label: head.label, layer: head.layer, head: head.head }), names || t('heads.tile.unnamed'),
-    t('heads.tile.figure', { metric: metricName(metric), value: printed(metric, figure?.value), chance: printed(metric, figure?.chance) }),
+    t('heads.tile', { shown, layer, head: head.head }), t('heads.tile.figure', { metric: metricName(metric), chance: printed(metric, figure?.chance) }), names || t('heads.tile.unnamed'),
   ].join(t('heads.list_stop'));
 }
 
@@ -42,11 +45,11 @@ export function createGrid(root, open) {
     const words = describe(head, metric, tested);
     return el('div', {
       role: 'option', class: 'heads-tile', id: `tile-${head.label}`, title: words, 'aria-label': pinned === head.label ? `${words}${t('heads.list_stop')}${t('heads.tile.pinned')}` : words,
-      'aria-selected': String(head.label === chosen), tabindex: '-1', data: { label: head.label }, onclick: () => open(head),
+      'aria-selected': String(head.label === chosen), tabindex: '-1', data: { label: head.label }, onclick: (event) => open(head, event.detail === 0),
     },
     picture(head.label, thumbnails.get(head.label), size),
-    el('span', { class: 'heads-tile-line num' }, el('b', {}, head.label), el('span', {}, printed(metric, figureOf(head, metric, tested)?.value))),
-    el('span', { class: 'heads-tile-name' }, head.names.length ? t(`heads.named.tile.${head.names[0]}`) : ''));
+    el('span', { class: 'heads-tile-line num' }, el('b', {}, head.label), ' ', el('span', {}, printed(metric, figureOf(head, metric, tested)?.value))), ' ',
+    el('span', { class: 'heads-tile-name' }, tileName(head)));
   }
 
   function setStop(element) {

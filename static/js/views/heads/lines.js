@@ -73,7 +73,7 @@ export function linesFigure({ map, range, label, pos, what, choose }) {
       const button = el('button', {
         type: 'button', class: 'heads-lines-token', tabindex: i === chosen ? '0' : '-1', title: `${positions[i]} ${visible(one)}`, 'aria-label': told(side, i),
         onfocus: () => light(side, i), onpointerenter: () => light(side, i), onclick: () => choose?.(positions[i]),
-      }, el('span', { class: 'heads-lines-label' }, visible(one)), el('small', { class: 'num' }, String(positions[i])));
+      }, el('span', { class: 'heads-lines-label' }, visible(one)), ' ', el('small', { class: 'num' }, String(positions[i])));
       figures[side].push(figure);
       buttons[side].push(button);
       list.append(side === 'query' ? el('div', { role: 'presentation' }, figure, button) : el('div', { role: 'presentation' }, button, figure));

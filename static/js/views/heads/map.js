@@ -52,7 +52,7 @@ function caption({ stage, map, range, log, model }) {
 }
 
 /** The chart. `map` from `shown`, `range` from `rangeOf`; `choose(position)` where a row is clicked. */
-export function mapFigure({ stage, map, range, options, look, head, label, pos, choose }) {
+export function mapFigure({ stage, map, range, options, look, label, pos, choose }) {
   const { model } = look.query;
   const kind = KINDS[stage] === 'score' ? 'diverging' : 'sequential';
   const log = options.scale === 'log' && kind === 'sequential';

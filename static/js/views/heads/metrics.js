@@ -14,11 +14,6 @@ export const FORMULAS = {
   induction: 'Σ a[i, j+1], id_j = id_i, j+1 ≤ i, j < i', previous_token: 'a[i, i−1], i ≥ 1', next_token: 'a[i, i+1]', self: 'a[i, i]',
   first_token: 'a[i, 0], i ≥ 1', same_token: 'Σ a[i, j], j ≠ i, id_j = id_i', special_share: 'Σ a[i, j], j ∈ S', entropy: 'H(a[i]) / ln m', mean_distance: 'Σ a[i, j] · |i − j|',
 };
-export const SOURCES = {
-  induction: 'Olsson et al. 2022', previous_token: 'Clark et al. 2019', next_token: 'Clark et al. 2019', self: 'Clark et al. 2019', first_token: 'Xiao et al. 2023',
-  same_token: 'Wang et al. 2022', special_share: 'Clark et al. 2019', entropy: 'Clark et al. 2019', mean_distance: 'Vig & Belinkov 2019',
-};
-
 const DECIMALS = { mean_distance: 1 };
 const LOW_FIRST = new Set(['entropy']);
 

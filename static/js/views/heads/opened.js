@@ -51,9 +51,10 @@ export function openedPanel({ state, now, pin, named, act }) {
   const other = pin ? shown({ stage, look: pin.look, options: state }) : null;
   const range = rangeOf(stage, other ? [one, other] : [one], state);
   const asLines = state.as === 'lines' && KINDS[stage] !== 'score';
+  const sideOf = (which) => (pin ? t('heads.side.title', { label: which.label, side: t(which === pin ? 'heads.side.pinned' : 'heads.side.opened') }) : which.label);
   const figureOf = (which, map, choose) => (asLines
-    ? linesFigure({ map, range, label: which.label, pos: which.pos, what: t(`heads.stage.${stage}.value`), choose })
-    : mapFigure({ stage, map, range, options: state, look: which.look, head: which.head, label: which.label, pos: which.pos, choose }));
+    ? linesFigure({ map, range, label: sideOf(which), pos: which.pos, what: t(`heads.stage.${stage}.value`), choose })
+    : mapFigure({ stage, map, range, options: state, look: which.look, label: sideOf(which), pos: which.pos, choose }));
   const title = named && nameOf(named);
   const step = (change) => {
     const i = now.layer * model.n_heads + now.head + change;
@@ -64,7 +65,7 @@ export function openedPanel({ state, now, pin, named, act }) {
   const pinned = pin && pin.label === now.label && runLine(pin.look.query) === runLine(query);
   return [
     el('header', { class: 'heads-opened-head' },
-      el('h2', { id: 'opened-title' }, el('span', { class: 'num' }, now.label), title ? ` ${title}` : null),
+      el('h2', { id: 'opened-title', tabindex: '-1' }, el('span', { class: 'num' }, now.label), title ? ` ${title}` : null),
       el('p', { class: 'card-note' }, t('heads.opened.place', { layer: now.layer, head: now.head, layers: model.n_layers, heads: model.n_heads })),
       el('div', { class: 'heads-opened-tools' },
         el('button', { type: 'button', class: 'button', id: 'previous-head', 'aria-label': t('heads.previous'), onclick: () => step(-1) }, '‹'),

@@ -10,7 +10,7 @@ const sum = (numbers) => numbers.reduce((total, value) => total + value, 0);
 function keyCell(tokens, j, choose) {
   const words = visible(tokens[j].label);
   return el('th', { scope: 'row' }, el('button', { type: 'button', class: 'heads-key', title: words, 'aria-label': t('heads.row.choose', { at: j, token: words }), onclick: () => choose(j) },
-    el('span', { class: 'heads-key-label' }, words), el('small', { class: 'num' }, String(j))));
+    el('span', { class: 'heads-key-label' }, words), ' ', el('small', { class: 'num' }, String(j))));
 }
 
 /** `query`: reply of POST /heads; `head` its number; `choose(position)` makes a key the next query. */
@@ -34,7 +34,7 @@ export function writtenRow({ query, head, choose }) {
         el('tbody', {},
           listed.map((j, i) => el('tr', { class: j === pos ? 'is-chosen' : null }, keyCell(tokens, j, choose),
             el('td', {}, el('span', { class: 'heads-bar', 'aria-hidden': 'true' }, el('span', { style: `width: ${(weights[j] * 100).toFixed(1)}%` })), printed.terms[i]),
-            number(values[j]), number(carried[j], j === most), number(norms.with_norm[j], j === mostNormed))),
+            number(values[j]), number(carried[j], j === most && carried[j] > 0), number(norms.with_norm[j], j === mostNormed && norms.with_norm[j] > 0))),
           rest.length ? el('tr', {}, el('th', { scope: 'row' }, t('card.attn.rest', { count: rest.length })), el('td', {}, printed.terms.at(-1)), el('td', {}), el('td', {}), el('td', {})) : null),
         el('tfoot', {}, el('tr', {}, el('th', { scope: 'row' }, t('heads.row.sum')), el('td', {}, printed.total), el('td', { colspan: 3 }, t('heads.row.chance', { chance: fixed(1 / allowed, 3) })))))),
     el('p', { class: 'heads-honest' }, rich('heads.honest')),

@@ -33,7 +33,7 @@ export function atQuery({ tokens, pos, weights, causal, preferred }) {
   const kind = relation(tokens, pos, key, preferred);
   const sentence = [rich(`heads.query.${kind}`, words)];
   // Even attention would give each of the keys this much.
-  if (weights[key] < 2 / allowed) sentence.push(' ', rich('heads.query.spread', { even: percent(1 / allowed, 0) }));
+  if (weights[key] < 2 / allowed) sentence.push(t('heads.space'), rich('heads.query.spread', { even: percent(1 / allowed, 0) }));
   return sentence;
 }
 
@@ -41,6 +41,7 @@ export function atQuery({ tokens, pos, weights, causal, preferred }) {
 export function handedOver({ tokens, weights, lengths }) {
   const [byWeight, byLength] = [largest(weights), largest(lengths)];
   const words = { ...tokenAt(tokens, byLength), length: fixed(lengths[byLength], 2), other: visible(tokens[byWeight].label), other_at: byWeight, other_length: fixed(lengths[byWeight], 2) };
+  if (!lengths[byLength]) return rich('heads.length.none');
   return rich(byWeight === byLength ? 'heads.length.same' : 'heads.length.other', words);
 }
 
@@ -51,7 +52,7 @@ export function predicts({ query, head, tokens, weights }) {
   const read = tokens[largest(weights)];
   const effect = query.logit_effect ? signed(query.logit_effect.of_writes[head][0]) : null;
   const words = { token: visible(first.label), probability: percent(first.probability), effect, label: query.heads[head].label };
-  return [rich(read.id === first.id ? 'heads.predicts.same' : 'heads.predicts.other', words), effect === null ? null : [' ', rich('heads.predicts.effect', words)]];
+  return [rich(read.id === first.id ? 'heads.predicts.same' : 'heads.predicts.other', words), effect === null ? null : [t('heads.space'), rich('heads.predicts.effect', words)]];
 }
 
 /** All of it. `named`: the head's metrics and names, or null where only the query is known (a pinned head). */
@@ -60,6 +61,6 @@ export function sentences({ named, query, head, causal }) {
   const { weights, weighted_lengths: lengths } = query.heads[head];
   return el('div', { class: 'heads-says' },
     named ? el('p', { class: 'heads-says-name' }, overText(named)) : null,
-    el('p', {}, atQuery({ tokens, pos, weights, causal, preferred: named?.names[0] ?? null }), ' ', predicts({ query, head, tokens, weights })),
+    el('p', {}, atQuery({ tokens, pos, weights, causal, preferred: named?.names[0] ?? null }), t('heads.space'), predicts({ query, head, tokens, weights })),
     el('p', {}, handedOver({ tokens, weights, lengths })));
 }

@@ -2,7 +2,7 @@
 
 import { el } from '../../dom.js';
 import { rich, t } from '../../i18n.js';
-import { FORMULAS, METRICS, metricName, NAMES, printed, SOURCES, TESTED } from './metrics.js';
+import { FORMULAS, METRICS, metricName, NAMES, printed, TESTED } from './metrics.js';
 
 function select(id, label, options, value, choose) {
   return el('label', { class: 'heads-select' }, el('span', {}, label),
@@ -41,7 +41,7 @@ export function definitions({ head, limits }) {
       el('thead', {}, el('tr', {}, ['metric', 'words', 'formula', 'chance', 'source'].map((column) => el('th', { scope: 'col' }, t(`heads.define.column.${column}`))))),
       el('tbody', {}, METRICS.map((name) => el('tr', {},
         el('th', { scope: 'row' }, metricName(name)), el('td', { class: 'is-words' }, t(`heads.define.${name}`)), el('td', {}, el('code', {}, FORMULAS[name])),
-        el('td', { class: 'num' }, printed(name, head.metrics[name]?.chance)), el('td', {}, SOURCES[name]))))));
+        el('td', { class: 'num' }, printed(name, head.metrics[name]?.chance)), el('td', {}, t(`heads.source.${name}`)))))));
   return el('details', { class: 'heads-more' }, el('summary', {}, t('heads.define.title')), scroll,
     el('p', { class: 'card-note' }, t('heads.define.note')),
     limits ? el('p', { class: 'card-note' }, t('heads.define.naming', { margin: Math.round(limits.name_margin * 100), errors: limits.name_errors, queries: limits.name_queries })) : null);

@@ -41,7 +41,7 @@ export function driving({ reply, close, choose }) {
     scroll(name, head(['token', 'pre', 'activation', 'length', 'cosine', 'share']),
       el('tbody', {}, found.tokens.map((one) => el('tr', {},
         el('th', { scope: 'row' }, el('button', { type: 'button', class: 'heads-key', 'aria-label': t('heads.row.choose', { at: one.pos, token: visible(tokens[one.pos].label) }), onclick: () => choose(one.pos) },
-          el('span', { class: 'heads-key-label' }, visible(tokens[one.pos].label)), el('small', { class: 'num' }, String(one.pos)))),
+          el('span', { class: 'heads-key-label' }, visible(tokens[one.pos].label)), ' ', el('small', { class: 'num' }, String(one.pos)))),
         el('td', {}, fixed(one.pre, 3)), el('td', {}, fixed(one.activation, 3)), el('td', {}, fixed(one.write_length, 3)), el('td', {}, fixed(one.cosine, 3)), el('td', {}, percent(one.share)))))),
     el('button', { type: 'button', class: 'card-more', onclick: close }, t('heads.units.close')));
 }

@@ -33,7 +33,9 @@ export function writesPanel({ query, head, open }) {
   const lengthCell = (length) => el('td', {}, el('span', { class: 'heads-bar', 'aria-hidden': 'true' }, el('span', { style: `width: ${((length / most) * 100).toFixed(1)}%` })), fixed(length, 3));
   const row = (title, one, effects, chosen) => el('tr', { class: chosen ? 'is-chosen' : null }, el('th', { scope: 'row' }, title),
     lengthCell(one.write_length), el('td', {}, fixed(one.cosine, 3)), el('td', {}, percent(one.share)), effectCells(query, effects));
-  const total = [...heads, ...(bias ? [bias] : [])].reduce((sum, one) => sum + one.share, 0);
+  const shares = [...heads, ...(bias ? [bias] : [])].map(({ share }) => share);
+  // Where attn_out is 0 there is nothing to have a share of.
+  const total = shares.includes(null) ? null : shares.reduce((sum, one) => sum + one, 0);
   return [
     el('p', {}, rich('heads.writes.lead', { pos, token: visible(tokens[pos].label), layer })),
     el('div', { class: 'card-scroll', tabindex: '0', role: 'region', 'aria-label': name },
