@@ -18,7 +18,7 @@ export function depthMaps({ panels, kind, range, labels, chosen, cursor, words }
   return (width, style) => {
     const n = labels.length;
     const across = width >= 760 && panels.length > 1;
-    const limit = width < 480 ? 6 : 10;
+    const limit = width < 480 ? 6 : 12;
     const left = Math.ceil(Math.max(...panels.flatMap(({ points }) => points.map(({ label }) => labelWidth(label, 11))))) + 12;
     const columns = across ? panels.length : 1;
     const each = (width - columns * left - (columns - 1) * GAP - 8) / columns;

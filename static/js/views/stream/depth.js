@@ -69,7 +69,8 @@ export function stateAt(trace, point) {
   if (exact) return exact;
   const readable = /^(blocks\.\d+\.(resid_pre|resid_mid|resid_post|attn_out|mlp_out|ln[12]|out)|ln_final)/.test(point);
   if (!readable) return states.at(-1);
-  const { x } = placeOf(trace, point.replace(/\.out$/, (end) => (/ln/.test(point) ? end : '.resid_post')));
+  // Only in Post-LN does a block's norm stand on the stream: such a name comes from there.
+  const { x } = placeOf({ ...trace, model: { ...trace.model, norm: 'post' } }, point.replace(/\.out$/, (end) => (/ln/.test(point) ? end : '.resid_post')));
   return states.findLast((state) => state.x <= x) ?? states[0];
 }
 
