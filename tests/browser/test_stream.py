@@ -510,7 +510,7 @@ def test_parallel_wiring_has_one_placement_and_says_so(visit: Open, checkpoints:
 
 @pytest.mark.parametrize("lang", ["en", "ja"])
 def test_tokens_show_as_typed_wherever_they_stand(visit: Open, checkpoints: str, lang: str) -> None:
-    fragment = f"#model=words&text={quote(HOSTILE)}&position=1"
+    fragment = f"#model=words&text={quote(HOSTILE)}&position=0"
     page = visit(fragment, base=checkpoints, lang=lang)
     words = HOSTILE.split()
     ticks = page.locator("#maps .xtick text").all_text_contents()

@@ -4,11 +4,12 @@
  */
 
 import { colourOf, inkOn, stops } from '../colour.js';
-import { compact, shorten, visible } from '../format.js';
+import { compact, fixed, shorten, visible } from '../format.js';
 import { escapeLabel, labelled, labelWidth, tokenAxis } from './axes.js';
 
 const ROW = { least: 13, most: 26 };
 const GAP = 26;
+const WRITTEN_UP_TO = 32; // more numbers than that nobody reads
 
 /**
  * `panels`: [{title, norm, points: [{label, x, values}]}]; `labels` of the tokens; `chosen` position;
@@ -34,7 +35,11 @@ export function depthMaps({ panels, kind, range, labels, chosen, cursor, words }
     const heights = rowsOf.map((rows) => row * rows.length);
     const total = across ? head + Math.max(...heights) : heights.reduce((sum, height) => sum + height + head, 0);
     const places = labelled(n, cell, turned ? 13 : 0);
-    const written = cell >= 33 && row >= 17;
+    // As many decimals as the range needs; tiny ranges have powers of ten, where there is room for them.
+    const decimals = range >= 10 ? 0 : range >= 0.1 ? 2 : null;
+    const write = (value) => (decimals === null ? compact(value, 2) : fixed(value, decimals));
+    const longest = Math.max(0, ...panels.flatMap(({ points }) => points.flatMap(({ values }) => values.map((value) => (Number.isFinite(value) ? labelWidth(write(value), 10) : 0)))));
+    const written = n <= WRITTEN_UP_TO && longest <= cell - 3 && row >= 17;
     const layout = { height: Math.ceil(total + 8), margin: { l: 0, r: 0, t: 0, b: 8 }, annotations: [], shapes: [], hovermode: 'closest' };
     const data = [];
     let above = 0;
@@ -59,7 +64,7 @@ export function depthMaps({ panels, kind, range, labels, chosen, cursor, words }
       if (written) {
         rows.forEach((point, at) => point?.values.forEach((value, token) => {
           if (!Number.isFinite(value)) return;
-          layout.annotations.push({ text: compact(value, cell >= 44 ? 3 : 2), x: token, y: at, xref: `x${id}`, yref: `y${id}`, showarrow: false, font: { size: cell >= 44 ? 11 : 10, color: inkOn(colourOf(value, kind, range, style.theme)) } });
+          layout.annotations.push({ text: write(value), x: token, y: at, xref: `x${id}`, yref: `y${id}`, showarrow: false, font: { size: longest <= cell - 10 ? 11 : 10, color: inkOn(colourOf(value, kind, range, style.theme)) } });
         }));
       }
       const frame = (shape) => layout.shapes.push({ type: 'rect', xref: `x${id}`, yref: `y${id}`, fillcolor: 'rgba(0,0,0,0)', line: { color: style.ink, width: 1.5 }, ...shape });

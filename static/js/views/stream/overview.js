@@ -97,7 +97,7 @@ function figures(root, runs, reply, state, set) {
 
 function numbers(runs, state, x) {
   const rows = [
-    ['point', (trace, at) => el('code', {}, at.point)], ['length', (trace, at, pos) => compact(at.values[pos])],
+    ['point', (trace, at) => el('code', {}, at.point.split('.').flatMap((part, i) => (i ? ['.', el('wbr'), part] : part)))], ['length', (trace, at, pos) => compact(at.values[pos])],
     ...['write', 'ratio', 'cosine'].map((name) => [name, (trace, at, pos) => aroundState(trace, at).writes.map((write) => compact(write[name === 'write' ? 'length' : name][pos])).join(t('stream.and'))]),
     ...['mean', 'variance', 'scale', 'eps'].map((name) => [name, (trace, at, pos) => compact(aroundState(trace, at).norm?.[QUANTITIES[name].field][pos])]),
   ];
