@@ -270,6 +270,7 @@ store.listen((state, changed) => {
     toggle.update(state.norm);
     // After an answer the names it filled in change too: then the run is there already.
     if (!run || !isCurrent(state)) refresh();
+    else settle();
     return;
   }
   if (!run) return;
@@ -281,6 +282,13 @@ store.listen((state, changed) => {
   else if (changed.has('depth')) announce(t(`depth.${state.depth}`));
   if (changed.has('depth')) rememberDepth(state.depth);
 });
+
+/** What is on the page is what is asked for: nothing is on its way any more, and nothing is wrong. */
+function settle() {
+  runner.abort();
+  setBusy(false);
+  problem.clear();
+}
 
 const isCurrent = (state) => runs.get(JSON.stringify(runOf(state))) === run;
 

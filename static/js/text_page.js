@@ -70,6 +70,13 @@ export function startTextPage({ own = {}, initial = {}, runs = [], ask, draw, sa
     watchLoading(busy && models.find(({ id }) => id === store.state.model)?.kind !== 'trained' ? store.state.model : null);
   }
 
+  /** What is on the page is what is asked for: nothing is on its way any more, and nothing is wrong. */
+  function settle() {
+    runner.abort();
+    setBusy(false);
+    problem.clear();
+  }
+
   function keep(key, made) {
     replies.delete(key);
     replies.set(key, made);
@@ -154,6 +161,7 @@ export function startTextPage({ own = {}, initial = {}, runs = [], ask, draw, sa
       toggle?.update(state.norm);
       // After an answer the names it filled in change too: then the reply is there already.
       if (!reply || replies.get(keyOf(state)) !== reply) refresh();
+      else settle();
       return;
     }
     show(changed);
