@@ -33,7 +33,9 @@ const own = { step: matching(/^[a-z0-9_]+(\.[a-z0-9_]+)?$/), measure: oneOf(...M
 
 // --- The two runs -------------------------------------------------------------------------------
 
-const requestOf = ({ text, ...run }) => ({ text, runs: PLACEMENTS.map((norm) => ({ ...run, norm })) });
+const requestOf = ({ text, text_pair: pair, ...run }) => ({
+  text, ...(pair ? { text_pair: pair } : {}), runs: PLACEMENTS.map((norm) => ({ ...run, norm })),
+});
 
 let models = null;
 
@@ -235,8 +237,9 @@ const sharedCall = () => (page.reply.request ? '/compare' : '/trace');
 function shared() {
   const { reply } = page;
   if (!reply.request) return reply.runs[0].request;
-  const { text, runs } = reply.request;
-  return { text, runs: runs.map((run) => Object.fromEntries(Object.entries(run).filter(([, value]) => value !== null))) };
+  const given = (fields) => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+  const { text, text_pair: pair, runs } = reply.request;
+  return given({ text, text_pair: pair, runs: runs.map(given) });
 }
 
 const within = (value, size) => Math.min(size - 1, Math.max(0, value));

@@ -52,13 +52,13 @@ export function drawParting(root, view) {
     },
     height: 200,
   });
-  // The table twin is a way to the steps too: a station's name leads there.
+  // The chart's way to the steps for those without a pointer.
   const list = el('ol', { class: 'compare-stations', 'aria-label': t('compare.depth.list') }, stations.map((station, i) => el('li', {}, el('button', {
     type: 'button', class: `station is-${station.role}`, title: stationName(station),
     'aria-current': stationOf(stations, frame) === i ? 'step' : null,
-    'aria-label': `${stationName(station)}: ${compact(station.difference[measure], 3)}`,
     onclick: () => set({ layer: station.frame.block, step: station.frame.key }),
-  }, el('span', {}, t(`compare.station.${station.slot}`)), el('b', { class: 'num' }, compact(station.difference[measure], 2))))));
+  }, station.layer === null ? null : el('span', { class: 'sr-only' }, t('where.block_short', { block: station.layer }), ' '),
+  el('span', {}, t(`compare.station.${station.slot}`)), ' ', el('b', { class: 'num' }, compact(station.difference[measure], 2))))));
   const focused = root.contains(document.activeElement) ? document.activeElement : null;
   const kept = focused?.name === 'measure' ? `input[value="${focused.value}"]` : null;
   const at = focused ? [...root.querySelectorAll('.station')].indexOf(focused) : -1;

@@ -63,16 +63,15 @@ async function vectors(view) {
   const size = rows[0].values.length;
   const chosen = state.dim !== null && state.dim < size ? state.dim : largestAt((difference ?? rows[0]).values);
   const title = t('compare.vectors', { pos: state.position });
-  const last = rows.slice(-sides.length - (difference ? 1 : 0));
-  const numbers = vectorTable({
-    t, chosen, name: title, onChoose: (dim) => view.set({ dim }),
-    columns: last.map(({ name, values, role }) => ({ name, values, role })),
-  });
   const strips = stripsBlock({
-    rows, dim: chosen, t, name: title, twin: true, file: `${view.frame.id}-${state.position}`, note: t(difference ? 'compare.range' : 'compare.range.rows'),
+    rows, dim: chosen, t, name: title, twin: false, file: `${view.frame.id}-${state.position}`, note: t(difference ? 'compare.range' : 'compare.range.rows'),
     onDim: (dim) => view.set({ dim }),
   });
-  return [strips, el('details', { class: 'plot-twin' }, el('summary', {}, t('compare.numbers')), numbers)];
+  const numbers = vectorTable({
+    t, chosen, name: title, onChoose: (dim) => view.set({ dim }),
+    columns: rows.map(({ name, point, values, role }) => ({ name: el('span', {}, name, ' ', el('code', {}, point)), values, role })),
+  });
+  return [strips, el('details', { class: 'plot-twin' }, el('summary', {}, t('card.figure.table')), numbers)];
 }
 
 /** One head's map of a run; all maps of the step have one range. */
