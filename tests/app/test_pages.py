@@ -11,7 +11,18 @@ from starlette.testclient import TestClient
 from app import assets, i18n
 from app.pages import data_block
 
-PAGES = ["/", "/compare", "/heads", "/stream", "/lab", "/cost", "/training", "/add-norm", "/docs"]
+PAGES = [
+    "/",
+    "/questions",
+    "/compare",
+    "/heads",
+    "/stream",
+    "/lab",
+    "/cost",
+    "/training",
+    "/add-norm",
+    "/docs",
+]
 
 
 @pytest.mark.parametrize("path", PAGES)

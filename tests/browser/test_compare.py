@@ -322,7 +322,7 @@ def test_a_click_in_the_map_over_depth_moves_step_and_position(compare: Open) ->
     at = area.evaluate(
         """(e) => {
             const { xaxis, yaxis2, _size } = e._fullLayout;
-            return {x: _size.l + xaxis.d2p(2), y: _size.t + yaxis2._offset - _size.t + yaxis2.d2p(1)};
+            return {x: _size.l + xaxis.d2p(2), y: yaxis2._offset + yaxis2.d2p(1)};
         }"""
     )
     area.click(position=at)

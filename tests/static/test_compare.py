@@ -83,7 +83,8 @@ def test_a_difference_is_measured_only_where_both_have_the_value_under_one_name(
     found = walk(
         call,
         """
-        const keys = ['add1', 'ln1.mean', 'ln1.affine', 'attn.softmax', 'ln_final.affine', 'mlp.out'];
+        const keys = ['add1', 'ln1.mean', 'ln1.affine', 'attn.softmax', 'ln_final.affine',
+            'mlp.out'];
         return keys.map((key) => {
             const frame = merged.find((one) => one.key === key);
             return m.commonPoint(...walks.map((frames) => m.inRun(frames, frame)), points);
@@ -103,8 +104,9 @@ def test_stations_are_what_each_box_gives_in_the_order_of_the_walk(call: Any) ->
         """
         const stations = m.stationsOf(merged, points);
         const scaled = merged.find(({ key }) => key === 'attn.scaled');
+        const ffn = merged.find(({ slot }) => slot === 'mlp');
         return [stations.map((one) => [one.difference.point, one.role, one.layer, one.frame.key]),
-            m.stationOf(stations, scaled), m.stationOf(stations, merged.find(({ slot }) => slot === 'mlp'))];""",
+            m.stationOf(stations, scaled), m.stationOf(stations, ffn)];""",
         points=[{"point": name} for name in names],
     )
     assert found == [
@@ -125,10 +127,15 @@ PARTING = """async (m) => {
         stations, labels, chosen: {station: 1, position: 0},
         words: {value: 'value', cosine: 'cosine', position: 'position', block: '<b>block'},
     });
-    const { data, layout } = figure(600, {theme: 'light', ink: '#000', line: '#ccc', muted: '#666', stream: '#00f', attn: '#f00'});
-    return {bars: data[0].y, colours: data[0].marker.color, z: data[1].z, y: data[1].y,
-        ticks: layout.yaxis2.ticktext, type: layout.yaxis2.type, range: [data[1].zmin, data[1].zmax],
-        names: data[0].customdata, blocks: layout.annotations.map((one) => one.text), boxes: layout.shapes.length};
+    const style = {theme: 'light', ink: '#000', line: '#ccc', muted: '#666'};
+    const { data, layout } = figure(600, {...style, stream: '#00f', attn: '#f00'});
+    const [bars, map] = data;
+    return {
+        bars: bars.y, colours: bars.marker.color, names: bars.customdata,
+        z: map.z, y: map.y, range: [map.zmin, map.zmax],
+        ticks: layout.yaxis2.ticktext, type: layout.yaxis2.type,
+        blocks: layout.annotations.map((one) => one.text),
+    };
 }"""
 
 

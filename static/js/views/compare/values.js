@@ -180,7 +180,7 @@ function measured(view) {
     found.cosine ? [t('compare.measure.cosine', { pos: state.position }), fixed(found.cosine[state.position], 4)] : null,
     head ? [t('compare.measure.js'), fixed(head.mean, 3)] : null,
   ].filter(Boolean);
-  return section(t('compare.measured'), el('p', { class: 'card-note' }, t('compare.measured.note'), ' ', el('code', {}, common)),
+  return section(t('compare.measured'), el('p', { class: 'card-note' }, t(frame.kind === 'attention' && frame.part !== 'out' ? 'compare.measured.note.heads' : 'compare.measured.note'), ' ', el('code', {}, common)),
     el('dl', { class: 'card-facts' }, list.map(([name, value]) => el('div', { class: 'card-fact' }, el('dt', {}, name), el('dd', { class: 'num' }, value)))));
 }
 
