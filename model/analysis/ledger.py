@@ -103,7 +103,7 @@ class Ledger:
     """A state at one position, and who wrote it.
 
     Attributes:
-        error: |parts added up - recorded state| / |state|.
+        error: |parts added up - recorded state| / |state|; 0 where both are zero vectors.
         by_kind, by_layer: the parts in groups, in the order in which the run first writes one.
         depth: the shares, by kind, of every state that was asked for, in the order of the run.
     """
@@ -184,12 +184,17 @@ def ledger(
             None if direction is None else float(added @ direction.double()),
             float(added @ whole / (whole @ whole)),
         ),
-        error=float((added - whole).norm() / whole.norm()),
+        error=_relative(float((added - whole).norm()), float(whole.norm())),
         frozen_scales=frozen,
         by_kind=_groups(parts, lambda author: author.kind, whole, direction),
         by_layer=_groups(parts, _place, whole, direction),
         depth=shares,
     )
+
+
+def _relative(gap: float, length: float) -> float:
+    """A state without length is met exactly or missed altogether."""
+    return gap / length if length > 0 else (0.0 if gap == 0 else float("inf"))
 
 
 def _lines(parts: Parts, whole: Tensor, direction: Tensor | None) -> list[Part]:

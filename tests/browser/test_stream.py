@@ -523,3 +523,38 @@ def test_tokens_show_as_typed_wherever_they_stand(visit: Open, checkpoints: str,
     page.locator("#maps .plot-twin summary").click()
     heads = page.locator("#maps .plot-twin th[scope=col]").all_inner_texts()
     assert heads[2:] == [f"{i} {word}" for i, word in enumerate(words)]
+
+
+def test_what_is_copied_asks_for_this_ledger(visit: Open, api: Api) -> None:
+    page = visit(with_text(position=4, norm="pre", state="blocks.1.out", direction="dimension:8"))
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    for button, start in (("#copy-curl", "curl -s"), ("#copy-python", "import json")):
+        page.locator("[popovertarget=copy-menu]").click()
+        page.locator(button).click()
+        copied = page.evaluate("navigator.clipboard.readText()")
+        assert copied.startswith(start) and "/api/v1/ledger" in copied
+        if button == "#copy-curl":
+            body = json.loads(re.findall(r"-d '(.*)'", copied)[0])
+            assert body["state"] == "blocks.1.resid_post"
+            book = api("/ledger", **body)
+            shown = page.locator("#ledger-table tfoot td.num").first.inner_text()
+            assert shown == f"{book['total']['projection']:.4g}".replace("-", "\N{MINUS SIGN}")
+
+
+def test_a_lost_server_is_said_and_found_again(visit: Open, expected_problems: list[str]) -> None:
+    expected_problems.append("Failed to load resource")
+    page = visit(with_text(position=4))
+    page.route("**/api/v1/ledger", lambda route: route.abort())
+    page.locator("#tokens [data-index='2']").click()
+    expect(page.locator("#ledger-problem button")).to_be_visible()
+    page.unroute("**/api/v1/ledger")
+    page.locator("#ledger-problem button").click()
+    expect(page.locator("#ledger-lead")).to_contain_text("position 2")
+    expect(page.locator("#ledger-problem")).to_be_hidden()
+    drawn(page)
+
+
+def test_a_zero_vector_is_met_exactly(visit: Open, checkpoints: str) -> None:
+    page = visit("#model=bert&text=A&position=0&state=blocks.0.resid_pre", base=checkpoints)
+    assert page.locator("#ledger-table tfoot td.num").last.inner_text() == "0"
+    expect(page.locator(".stream-check")).to_have_attribute("data-ok", "true")

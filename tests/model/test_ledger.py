@@ -215,6 +215,19 @@ def test_norms_are_held_where_the_stream_meets_them():
             assert one.scale == pytest.approx(float(recorder.values[f"{one.norm}.scale"][1]))
 
 
+def test_a_state_without_length_is_the_sum_of_its_parts_and_has_no_shares():
+    c = config(positions="learned")
+    weights = uneven_weights(c)
+    weights |= {
+        name: torch.zeros_like(weights[name]) for name in ("embed.weight", "pos_embed.weight")
+    }
+    model, recorder = recorded(c, weights)
+    book = ledger(model, recorder, "blocks.0.resid_pre", 1)
+    assert (book.length, book.total.length, book.error) == (0, 0, 0)
+    assert all(np.isnan(part.share) for part in book.parts)
+    assert ledger(model, recorder, "blocks.0.ln1.out", 1).error < 1e-5
+
+
 def test_a_point_that_no_step_makes_is_refused():
     c = config()
     model, recorder = recorded(c, uneven_weights(c))

@@ -39,9 +39,10 @@ export function asPython(origin, body, call = '/trace') {
     '    data=json.dumps(body).encode(),',
     '    headers={"Content-Type": "application/json"},',
     ')',
-    'trace = json.load(urllib.request.urlopen(request))',
-    'for name, tensor in trace["tensors"].items():',
-    '    print(name, tensor["axes"], tensor["shape"])',
+    'reply = json.load(urllib.request.urlopen(request))',
+    ...(call === '/trace'
+      ? ['for name, tensor in reply["tensors"].items():', '    print(name, tensor["axes"], tensor["shape"])']
+      : ['for name, value in reply.items():', '    print(name, str(value)[:100])']),
     '',
   ].join('\n');
 }
