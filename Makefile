@@ -10,7 +10,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 ADDNORM_ARGS ?=
-PYTEST_ARGS ?=
+# Files are shared out to two processes: CI has two cores.
+PYTEST_ARGS ?= -n 2 --dist loadfile
 
 .DELETE_ON_ERROR:
 .PHONY: run test lint bench proof minilm browser

@@ -148,7 +148,7 @@ export const reach = {
           { title: t('lab.reach.felt_title'), x: depths, low: 0, xTitle: t('lab.axis.depth'), yTitle: t('lab.axis.positions'), lines: PLACEMENTS.map(([norm, name]) => ({ name, colour: norm, values: series(reply, `${norm}.felt`) })) },
         ] }),
       }),
-      ...PLACEMENTS.slice(0, 1).map(([norm, name]) => chart({
+      ...PLACEMENTS.map(([norm, name]) => chart({
         name: t('lab.reach.map', { norm: name }), file: `addnorm-reach-${norm}`, head: t('lab.axis.depth'), places: depths,
         columns: positions.map((position) => [String(position), series(reply, `${norm}.influence`).map((row) => row[position])]),
         build: logMap({ values: series(reply, `${norm}.influence`), x: positions, y: depths, xTitle: t('lab.axis.position'), yTitle: t('lab.axis.depth'), least: Math.max(least, 1e-15), words: { depth: t('lab.axis.depth'), position: t('lab.axis.position') } }),
