@@ -110,7 +110,7 @@ function drawGrid(reply, state) {
   const heads = ordered(filtered(reply.heads, state), { ...state, metric }, tested);
   const pinned = state.pin ? labelOf(parseFragment(state.pin, {})) : null;
   const size = reply.tokens.length;
-  put($('#grid-tools'), tools({ state: { ...state, metric }, model: reply.model, tested, set: page.set }), metricLine({ metric, head: headOf(reply, state), tested }));
+  replace($('#grid-tools'), [tools({ state: { ...state, metric }, model: reply.model, tested, set: page.set }), metricLine({ metric, head: headOf(reply, state), tested })]);
   grid.draw({ heads, grouped: state.sort !== 'value', metric, tested, chosen: labelOf(state), pinned, thumbnails, size });
   const factor = poolingOf(size);
   put($('#grid-note'), [
@@ -148,7 +148,7 @@ function drawDefinitions(reply, state) {
 // --- The test of repeated random tokens -----------------------------------------------------------
 
 function drawTest() {
-  put($('#test'), testPanel({ ...test, run: () => page.set({ test: 'yes' }), open: openHead }));
+  replace($('#test'), testPanel({ ...test, run: () => page.set({ test: 'yes' }), open: openHead }), '#test-title');
 }
 
 async function startTest(reply) {
@@ -205,7 +205,6 @@ const act = {
 
 async function drawOpened(reply, state) {
   const root = $('#opened');
-  const focus = root.contains(document.activeElement) ? { id: document.activeElement.id, name: document.activeElement.name, value: document.activeElement.value } : null;
   root.setAttribute('aria-busy', 'true');
   try {
     const [now, pin] = await opener.run((signal) => {
@@ -216,14 +215,12 @@ async function drawOpened(reply, state) {
       ]);
     });
     if (reply !== page.reply) return;
-    purge(root);
-    put(root, openedPanel({ state, now, pin, named: headOf(reply, state), act }));
+    replace(root, openedPanel({ state, now, pin, named: headOf(reply, state), act }), '#opened-title');
     startFigures(root);
-    put($('#writes-body'), writesPanel({ query: now.look.query, head: state.head, open: openHead }));
+    replace($('#writes-body'), writesPanel({ query: now.look.query, head: state.head, open: openHead }));
     root.removeAttribute('aria-busy');
     root.dataset.label = now.label;
     if (focusOpened) enterOpened();
-    else if (focus) restoreFocus(root, focus);
   } catch (error) {
     if (error.name === 'AbortError') return;
     root.removeAttribute('aria-busy');
@@ -233,10 +230,17 @@ async function drawOpened(reply, state) {
   }
 }
 
-/** The control that had the focus before the panel was made anew. */
-function restoreFocus(root, { id, name, value }) {
-  const same = id ? root.querySelector(`#${CSS.escape(id)}`) : name ? root.querySelector(`[name="${name}"][value="${value}"]`) : null;
-  (same && !same.disabled ? same : $('#opened-title'))?.focus?.({ preventScroll: true });
+/** Put `content` into `root`; the control that had the focus there has it again, or `otherwise` gets it. */
+function replace(root, content, otherwise = null) {
+  const held = root.contains(document.activeElement) ? document.activeElement : null;
+  const { id, name, value } = held ?? {};
+  const label = held?.getAttribute('aria-label');
+  purge(root);
+  put(root, content);
+  if (!held) return;
+  const same = [...root.querySelectorAll('button, input, select, summary, [tabindex]')].find((one) => !one.disabled
+    && (id ? one.id === id : name ? one.name === name && one.value === value : label && one.getAttribute('aria-label') === label));
+  (same ?? $(otherwise))?.focus({ preventScroll: true });
 }
 
 // --- What is fetched when it is looked at ---------------------------------------------------------
@@ -270,8 +274,7 @@ async function fillLower(part) {
   root.setAttribute('aria-busy', 'true');
   try {
     const content = await lower[part].run((signal) => LOWER[part](reply, stateNow(), signal));
-    purge(root);
-    put(root, content);
+    replace(root, content);
     startFigures(root);
   } catch (error) {
     if (error.name === 'AbortError') return;

@@ -5,7 +5,7 @@ import { rich, t } from '../../i18n.js';
 import { FORMULAS, METRICS, metricName, NAMES, printed, TESTED } from './metrics.js';
 
 function select(id, label, options, value, choose) {
-  return el('label', { class: 'heads-select' }, el('span', {}, label),
+  return el('div', { class: 'heads-select' }, el('label', { for: id }, label),
     el('select', { id, onchange: (event) => choose(event.target.value) },
       options.map(([key, name]) => el('option', { value: key, selected: key === value }, name))));
 }
