@@ -9,6 +9,7 @@ import { escapeLabel, labelled, labelWidth, tokenAxis } from './axes.js';
 
 const ROW = { least: 13, most: 26 };
 const GAP = 26;
+const BELOW = 18; // between maps on top of each other
 const WRITTEN_UP_TO = 32; // more numbers than that nobody reads
 
 /**
@@ -33,10 +34,10 @@ export function depthMaps({ panels, kind, range, labels, chosen, cursor, words }
     const rowsOf = panels.map((panel) => depths(across ? panels : [panel]).map((x) => panel.points.find((point) => point.x === x) ?? null));
     const row = Math.min(ROW.most, Math.max(ROW.least, 460 / Math.max(...rowsOf.map((rows) => rows.length))));
     const heights = rowsOf.map((rows) => row * rows.length);
-    const total = across ? head + Math.max(...heights) : heights.reduce((sum, height) => sum + height + head, 0);
+    const total = across ? head + Math.max(...heights) : heights.reduce((sum, height) => sum + height + head + BELOW, -BELOW);
     const places = labelled(n, cell, turned ? 13 : 0);
     // As many decimals as the range needs; tiny ranges have powers of ten, where there is room for them.
-    const decimals = range >= 10 ? 0 : range >= 0.1 ? 2 : null;
+    const decimals = range >= 10 ? Number(cell >= 38) : range >= 0.1 ? 2 : null;
     const write = (value) => (decimals === null ? compact(value, 2) : fixed(value, decimals));
     const longest = Math.max(0, ...panels.flatMap(({ points }) => points.flatMap(({ values }) => values.map((value) => (Number.isFinite(value) ? labelWidth(write(value), 10) : 0)))));
     const written = n <= WRITTEN_UP_TO && longest <= cell - 3 && row >= 17;
@@ -48,7 +49,7 @@ export function depthMaps({ panels, kind, range, labels, chosen, cursor, words }
       const id = i === 0 ? '' : String(i + 1);
       const x0 = across ? i * (left + each + GAP) + left : left;
       const top = across ? head : above + head;
-      above += heights[i] + head;
+      above += heights[i] + head + BELOW;
       const domain = { x: [x0 / width, Math.min(1, (x0 + each) / width)], y: [Math.max(0, 1 - (top + heights[i]) / total), 1 - top / total] };
       data.push({
         type: 'heatmap', xaxis: `x${id}`, yaxis: `y${id}`, z: rows.map((point) => point?.values ?? labels.map(() => null)), x: labels.map((_, at) => at), y: rows.map((_, at) => at),
