@@ -19,7 +19,7 @@ import { lensPanel } from './views/heads/lens.js';
 import { STAGES } from './views/heads/map.js';
 import { clearest, filtered, METRICS, NAMES, ordered, TESTED } from './views/heads/metrics.js';
 import { openedPanel } from './views/heads/opened.js';
-import { createSource, MOST_BYTES, patternsOf, thumbnailsOf } from './views/heads/source.js';
+import { createSource, MOST_BYTES, MOST_NUMBERS, patternsOf, thumbnailsOf } from './views/heads/source.js';
 import { definitions, metricLine, tools } from './views/heads/tools.js';
 import { driving, strongest } from './views/heads/units.js';
 import { writesPanel } from './views/heads/writes.js';
@@ -38,6 +38,7 @@ const INITIAL = {
 };
 const GRID = ['metric', 'sort', 'only', 'named', 'pin'];
 const OPENED = ['layer', 'head', 'position', 'stage', 'as', 'special', 'pieces', 'range', 'scale', 'pin'];
+const SHORT = 128; // tokens up to which a head is fetched before it is asked for
 const LARGE = 6; // heads in a row from which the grid takes the whole width
 
 let limits = null;
@@ -45,6 +46,8 @@ let models = null;
 let thumbnails = new Map();
 let test = { result: null, problem: null, busy: false };
 let drawnReply = null;
+let intention = null;
+let openings = 0;
 const opener = newestOnly();
 const lower = { units: newestOnly(), lens: newestOnly(), driving: newestOnly() };
 const sources = new Map();
@@ -66,18 +69,22 @@ const runOfReply = (reply) => {
 
 // --- The run --------------------------------------------------------------------------------------
 
-/** Whether pictures of all heads fit into the first reply, by the most tokens that the text can have. */
-async function fits(body) {
+/**
+ * The pictures that the first reply brings: of all heads where they fit, by the most tokens that the text
+ * can have; else of the block that is looked at.
+ */
+async function pictures(body, state) {
   models ??= (await get('/models', { lang: lang() })).models;
   const known = models.find(({ id }) => id === body.model) ?? models[0];
   const { n_layers: layers, n_heads: heads, n_ctx: most } = { ...known, ...body.config };
   const tokens = Math.min(most, new TextEncoder().encode(body.text + (body.text_pair ?? '')).length + 3);
-  return layers * heads * tokens ** 2 <= MOST_BYTES;
+  if (layers * heads * tokens ** 2 <= MOST_BYTES) return [patternsOf()];
+  const layer = Math.min(layers - 1, state.only ?? state.layer ?? 0);
+  return heads * tokens ** 2 <= MOST_NUMBERS ? [patternsOf(layer)] : [];
 }
 
 async function ask(body, state, signal) {
-  const include = (await fits(body)) ? [patternsOf()] : [];
-  return post('/trace', { ...body, digits: 5, include }, { lang: lang(), signal });
+  return post('/trace', { ...body, digits: 5, include: await pictures(body, state) }, { lang: lang(), signal });
 }
 
 // --- The grid -------------------------------------------------------------------------------------
@@ -88,7 +95,7 @@ const grid = createGrid($('#grid'), (head, byKey) => {
   focusOpened = byKey;
   if (byKey && !$('#opened').hasAttribute('aria-busy')) enterOpened();
   else if ($('#opened').getBoundingClientRect().top > innerHeight - 120) $('#opened').scrollIntoView({ block: 'start' });
-});
+}, intend);
 let focusOpened = false;
 
 /** Who opened a head from the keyboard goes on in it; Escape leads back to the grid. */
@@ -171,6 +178,16 @@ async function startTest(reply) {
   drawGrid(page.reply, stateNow());
 }
 
+/** A hand that rests on a head for a moment will open it: what it shows may be there by then. */
+function intend({ layer, head }) {
+  clearTimeout(intention);
+  intention = setTimeout(() => {
+    if (!page.reply || page.reply.tokens.length > SHORT) return;
+    const { position: pos, stage } = stateNow();
+    sourceOf(runOfReply(page.reply)).prepare({ layer, head, pos, stage });
+  }, 50);
+}
+
 // --- The opened head ------------------------------------------------------------------------------
 
 const stateNow = () => shownState(page.reply, page.store.state);
@@ -205,6 +222,8 @@ const act = {
 
 async function drawOpened(reply, state) {
   const root = $('#opened');
+  openings += 1;
+  const mine = openings;
   root.setAttribute('aria-busy', 'true');
   try {
     const [now, pin] = await opener.run((signal) => {
@@ -214,7 +233,7 @@ async function drawOpened(reply, state) {
         pinned ? lookAt(sourceOf(pinned.run), { ...pinned, stage: state.stage }, signal) : null,
       ]);
     });
-    if (reply !== page.reply) return;
+    if (mine !== openings) return;
     replace(root, openedPanel({ state, now, pin, named: headOf(reply, state), act }), '#opened-title');
     startFigures(root);
     replace($('#writes-body'), writesPanel({ query: now.look.query, head: state.head, open: openHead }));
@@ -299,7 +318,7 @@ function outdate(parts) {
 function adopt(reply) {
   drawnReply = reply;
   thumbnails = thumbnailsOf(reply.tensors);
-  thumbnails.partial = thumbnails.size === 0;
+  thumbnails.partial = thumbnails.size < reply.heads.length;
   thumbnails.waiting = new Set();
   const { n_heads: heads } = reply.model;
   $('#stage').classList.toggle('is-wide', heads > LARGE);

@@ -66,6 +66,9 @@ export const thumbnail = (bytes, size, name) =>
 
 /** The bytes of a base64 text. */
 export function decodeBytes(base64) {
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(base64);
   const binary = atob(base64);
-  return Uint8Array.from(binary, (character) => character.charCodeAt(0));
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i += 1) bytes[i] = binary.charCodeAt(i);
+  return bytes;
 }

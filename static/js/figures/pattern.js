@@ -82,8 +82,9 @@ export function pattern({ values, kind, range, labels, positions = null, chosen,
       layout: {
         height: Math.ceil(side + margin.t + margin.b),
         margin,
-        xaxis: { ...tokenAxis(labels, places, style, limit), tickfont, range: [-0.5, n - 0.5], side: 'top', tickangle: turned ? -50 : 0 },
-        yaxis: { ...tokenAxis(labels, places, style, limit), tickfont, range: [n - 0.5, -0.5] },
+        // Labels are shortened to fit: the library need not measure each of them.
+        xaxis: { ...tokenAxis(labels, places, style, limit), ticklabeloverflow: 'allow', tickfont, range: [-0.5, n - 0.5], side: 'top', tickangle: turned ? -50 : 0 },
+        yaxis: { ...tokenAxis(labels, places, style, limit), ticklabeloverflow: 'allow', tickfont, range: [n - 0.5, -0.5] },
         annotations,
         shapes: chosen === null ? [] : [{
           type: 'rect', xref: 'x', yref: 'y', x0: inset - 0.5, x1: n - 0.5 - inset, y0: chosen - 0.5 + inset, y1: chosen + 0.5 - inset,

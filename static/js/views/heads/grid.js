@@ -24,7 +24,8 @@ export function describe(head, metric, tested) {
   ].join(t('heads.list_stop'));
 }
 
-export function createGrid(root, open) {
+/** `open(head, byKey)` opens one; `intend(head)` hears that one is about to be opened. */
+export function createGrid(root, open, intend) {
   let pictures = new Map(); // label -> canvas, of one set of thumbnails
   let drawnFrom = null;
   let focused = null;
@@ -45,7 +46,7 @@ export function createGrid(root, open) {
     const words = describe(head, metric, tested);
     return el('div', {
       role: 'option', class: 'heads-tile', id: `tile-${head.label}`, title: words, 'aria-label': pinned === head.label ? `${words}${t('heads.list_stop')}${t('heads.tile.pinned')}` : words,
-      'aria-selected': String(head.label === chosen), tabindex: '-1', data: { label: head.label }, onclick: (event) => open(head, event.detail === 0),
+      'aria-selected': String(head.label === chosen), tabindex: '-1', data: { label: head.label }, onclick: (event) => open(head, event.detail === 0), onfocus: () => intend(head), onpointerenter: () => intend(head),
     },
     picture(head.label, thumbnails.get(head.label), size),
     el('span', { class: 'heads-tile-line num' }, el('b', {}, head.label), ' ', el('span', {}, printed(metric, figureOf(head, metric, tested)?.value))), ' ',

@@ -3,12 +3,13 @@
  * a block, thumbnails of a block. Knows requests and replies, no element.
  */
 
-import { post } from '../../api.js';
+import { ApiError, post } from '../../api.js';
 import { decodeBytes } from '../../heat.js';
 
 const KEPT = 12; // exact matrices; one of 512 tokens takes 2 MB
-/** Numbers of thumbnails that one reply may hold. */
+/** Numbers of thumbnails that are asked for together, and that one reply may hold at all. */
 export const MOST_BYTES = 2_000_000;
+export const MOST_NUMBERS = 4_000_000;
 
 const THUMBNAIL = { encoding: 'base64', dtype: 'uint8' };
 const EXACT = { encoding: 'base64', dtype: 'float32' };
@@ -39,14 +40,35 @@ export const pointsOf = (stage, layer, head) => ({
   dot: ['dot'], scaled: ['dot', 'attn_scores'], masked: ['attn_scores'], softmax: ['pattern'], lengths: [], norm_based: [],
 }[stage].map((name) => `blocks.${layer}.attn.${name}[${head}]`));
 
+function unlessRefused(error) {
+  if (!(error instanceof ApiError)) throw error;
+}
+
 export function createSource(run, languageOf) {
   const matrices = new Map();
   const queries = new Map();
   const maps = new Map();
+  const ahead = new Map(); // asked for before it was needed: what -> promise
   const keep = (map, key, value) => {
     map.set(key, value);
     if (map.size > KEPT) map.delete(map.keys().next().value);
   };
+
+  async function fetchOne({ layer, head, pos, stage }, signal) {
+    const at = `${layer}.${pos}`;
+    const points = pointsOf(stage, layer, head);
+    const missing = points.filter((point) => !matrices.has(point));
+    const wantsMaps = KINDS_OF_MAPS.has(stage) && !maps.has(`${layer}.${head}`);
+    if (!queries.has(at) || missing.length || wantsMaps) {
+      const body = { ...run, layer, pos, include: missing.map((name) => ({ points: name, ...EXACT })) };
+      if (wantsMaps) body.head = head;
+      const reply = await post('/heads', body, { lang: languageOf(), signal });
+      for (const name of missing) keep(matrices, name, rowsOf(reply.tensors[name]));
+      if (reply.maps) keep(maps, `${layer}.${head}`, reply.maps);
+      keep(queries, at, reply);
+    }
+    return { query: queries.get(at), matrices: points.map((point) => matrices.get(point)), maps: maps.get(`${layer}.${head}`) ?? null };
+  }
 
   return {
     run,
@@ -56,26 +78,22 @@ export function createSource(run, languageOf) {
      * One query of a block, and the matrices of one head that `stage` shows, in one request:
      * {query: reply of POST /heads, matrices: {point: rows}, maps}.
      */
-    async look({ layer, head, pos, stage }, signal) {
-      const at = `${layer}.${pos}`;
-      const points = pointsOf(stage, layer, head);
-      const missing = points.filter((point) => !matrices.has(point));
-      const wantsMaps = KINDS_OF_MAPS.has(stage) && !maps.has(`${layer}.${head}`);
-      if (!queries.has(at) || missing.length || wantsMaps) {
-        const body = { ...run, layer, pos, include: missing.map((name) => ({ points: name, ...EXACT })) };
-        if (wantsMaps) body.head = head;
-        const reply = await post('/heads', body, { lang: languageOf(), signal });
-        for (const name of missing) keep(matrices, name, rowsOf(reply.tensors[name]));
-        if (reply.maps) keep(maps, `${layer}.${head}`, reply.maps);
-        keep(queries, at, reply);
-      }
-      return { query: queries.get(at), matrices: points.map((point) => matrices.get(point)), maps: maps.get(`${layer}.${head}`) ?? null };
+    async look(what, signal) {
+      const key = JSON.stringify(what);
+      // What a hand on its way to a head has asked for already is waited for.
+      await ahead.get(key);
+      return fetchOne(what, signal);
+    },
+    /** Ask for what will probably be looked at next; a refusal is said when it is looked at. */
+    prepare(what) {
+      const key = JSON.stringify(what);
+      if (!ahead.has(key)) ahead.set(key, fetchOne(what).catch(unlessRefused).finally(() => ahead.delete(key)));
     },
     units: (body, signal) => post('/units', { ...run, ...body }, { lang: languageOf(), signal }),
     lens: (body, signal) => post('/lens', { ...run, ...body }, { lang: languageOf(), signal }),
     /** Thumbnails of one block, in as many requests as the limit of a reply asks for. */
     async thumbnails(layer, { n_heads, n_tokens }, signal) {
-      const together = Math.max(1, Math.floor(MOST_BYTES / n_tokens ** 2));
+      const together = Math.max(1, Math.floor(MOST_NUMBERS / n_tokens ** 2));
       const found = new Map();
       for (let first = 0; first < n_heads; first += together) {
         const heads = Array.from({ length: Math.min(together, n_heads - first) }, (_, i) => first + i);
