@@ -12,9 +12,23 @@ from collections.abc import Sequence
 
 from app import i18n, settings
 
+READER_GONE = 141
+"""Exit status of a program whose reader went away: 128 and SIGPIPE, as shells have it."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; the result is its exit status."""
+    try:
+        status = _run(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # `addnorm … | head` is no mistake. What is still unwritten must not be tried again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return READER_GONE
+    return status
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     for stream in (sys.stdout, sys.stderr):
         # A terminal that lacks a character shows a stand-in for it instead of a traceback.
         if isinstance(stream, io.TextIOWrapper):

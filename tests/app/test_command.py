@@ -146,3 +146,22 @@ def test_columns_are_as_wide_as_their_characters_look():
     assert rows == ["a    b", "猫   1", "cat  2"]
     assert vector([1.0, None]) == "         1           –"
     assert vector([0.0] * 10).endswith("… +2")
+
+
+GONE = """
+import io, sys
+
+from app.__main__ import main
+
+class Gone(io.TextIOWrapper):
+    def write(self, text):
+        raise BrokenPipeError
+
+sys.stdout = Gone(sys.stdout.detach())
+sys.exit(main(["add-norm", "--x", "1,2,3", "--update", "0,0,0"]))
+"""
+
+
+def test_a_reader_that_stops_reading_meets_no_traceback():
+    done = subprocess.run([sys.executable, "-c", GONE], cwd=ROOT, capture_output=True)
+    assert (done.returncode, done.stdout, done.stderr) == (141, b"", b"")
