@@ -98,6 +98,11 @@ def bert_tensors(
     return tensors
 
 
+def without(name: str) -> dict[str, Tensor]:
+    """The closed-form BERT's tensors but one."""
+    return {key: value for key, value in bert_tensors().items() if key != name}
+
+
 def cf_bert(
     folder: Path,
     tensors: dict[str, Tensor] | None = None,

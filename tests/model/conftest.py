@@ -1,6 +1,7 @@
 """What tests of the analyses share: small models of every family, every parameter random."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -76,3 +77,9 @@ def one_model(tokenizer: Tokenizer) -> Callable[..., OneModel]:
         return OneModel(assemble(entry, config, weights, tokenizer, cut, notes=[]))
 
     return make
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> Path:
+    """A folder for folders of models; it is not there yet."""
+    return tmp_path / "models"

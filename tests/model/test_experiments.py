@@ -22,7 +22,7 @@ from model.analysis.experiments.results import Progress, Result, finish
 from model.config import Norm
 from model.errors import ModelError
 from model.registry import Registry
-from tests.checkpoint_folders import cf_bert, cf_gpt2
+from tests.checkpoint_folders import cf_bert, cf_gpt2, neox
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -373,6 +373,18 @@ def test_checkpoints_read_their_first_input_through_their_own_norm(tmp_path: Pat
     assert found["gpt2"].normalized.mean == pytest.approx(2, abs=1e-4)
     assert found["bert"].normalized.largest == pytest.approx(2, abs=1e-4)
     assert {table.model for table in result.embeddings} >= {"bert", "gpt2"}
+
+
+def test_a_model_without_position_vectors_starts_from_its_embedding(tmp_path: Path):
+    neox(tmp_path / "neox")
+    models = Registry(tmp_path)
+    result = finish(input_norms.run(input_norms.InputNormsRequest(" A B"), models))
+    (found,) = [first for first in result.first_inputs if first.model == "neox"]
+    assert (found.point, found.error) == ("blocks.0.ln1.out", None)
+    plain = models.load("neox", "pre", None, None).plain
+    ids = [token.id for token in models.load("neox", "pre", None, None).tokenizer.encode(" A B")]
+    lengths = plain.embed.weight[ids].double().norm(dim=-1)
+    assert found.raw.mean == pytest.approx(float(lengths.mean()), rel=1e-5)
 
 
 def test_a_model_that_cannot_read_the_text_says_so_in_its_line(tmp_path: Path):
