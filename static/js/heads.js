@@ -245,6 +245,7 @@ async function drawOpened(reply, state) {
     root.removeAttribute('aria-busy');
     if (!(error instanceof ApiError)) throw error;
     put(root, el('p', { class: 'plot-status', role: 'alert' }, errorWords(error)),
+      el('button', { type: 'button', class: 'button', onclick: () => drawOpened(page.reply, stateNow()) }, t('heads.retry')),
       state.pin ? el('button', { type: 'button', class: 'button', onclick: act.unpin }, t('heads.unpin_any')) : null);
   }
 }

@@ -447,6 +447,19 @@ def look_at_problem(look: Open, fragment: str) -> Page:
     return page
 
 
+def test_a_head_that_no_server_gave_can_be_asked_for_again(
+    look: Open, expected_problems: list[str]
+) -> None:
+    expected_problems.append("net::ERR_FAILED")
+    page = look("norm=pre&layer=0&head=0")
+    page.route("**/api/v1/heads", lambda route: route.abort())
+    page.locator("#next-head").click()
+    expect(page.locator("#opened [role=alert]")).to_contain_text("does not answer")
+    page.unroute("**/api/v1/heads")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator("#opened-title")).to_have_text("L0H1")
+
+
 def test_by_keyboard_alone_a_head_is_found_opened_asked_pinned_and_compared(look: Open) -> None:
     page = look("norm=pre&layer=3&head=0")
     metric = page.locator("#metric")

@@ -40,11 +40,14 @@ export function pattern({ values, kind, range, labels, positions = null, chosen,
     const names = labels.map((label) => shorten(visible(label), limit));
     const widest = Math.max(...names.map((label) => labelWidth(label)), 12);
     const left = Math.ceil(widest) + 38;
-    const cell = Math.min(LARGEST_CELL, (width - left - 10) / n);
-    const turned = widest > cell - 4;
+    const cellBeside = (right) => Math.min(LARGEST_CELL, (width - left - right) / n);
+    const turned = widest > cellBeside(10) - 4;
+    // A turned label leans out to the right of its column: the last one needs room there.
+    const right = turned ? Math.max(10, Math.ceil(labelWidth(names.at(-1)) * 0.64) - 4) : 10;
+    const cell = cellBeside(right);
     const head = (turned ? Math.min(100, widest * 0.78 + 14) : 20) + 26;
     const side = cell * n;
-    const margin = { l: left, r: Math.max(0, width - left - side), t: head, b: 4 };
+    const margin = { l: left, r: Math.max(right, width - left - side), t: head, b: 4 };
     const places = labelled(n, cell, 11);
     const tickfont = { size: Math.round(Math.min(12, Math.max(9, cell * 0.8))), color: style.ink };
     const inset = 1 / cell; // a frame on the border of the map would lose half its line

@@ -29,8 +29,8 @@ export function metricLine({ metric, head, tested }) {
   const base = isTest ? metric.slice('test_'.length) : metric;
   const chance = isTest ? tested?.get(head.label)?.scores[base]?.chance : head.metrics[base]?.chance;
   return el('p', { class: 'heads-metric' }, rich('heads.metric.line', {
-    metric: metricName(metric), words: t(`heads.define.${base}`),
-    chance: chance === null || chance === undefined ? t('heads.no_query') : t('heads.chance', { chance: printed(base, chance) }),
+    metric: metricName(metric), words: t(`heads.define.${base}`), source: t(`heads.source.${base}`),
+    chance: chance === null || chance === undefined ? t('heads.no_query') : t(isTest ? 'heads.chance.test' : 'heads.chance', { chance: printed(base, chance) }),
   }));
 }
 
