@@ -381,9 +381,9 @@ def test_a_model_without_position_vectors_starts_from_its_embedding(tmp_path: Pa
     result = finish(input_norms.run(input_norms.InputNormsRequest(" A B"), models))
     (found,) = [first for first in result.first_inputs if first.model == "neox"]
     assert (found.point, found.error) == ("blocks.0.ln1.out", None)
-    plain = models.load("neox", "pre", None, None).plain
-    ids = [token.id for token in models.load("neox", "pre", None, None).tokenizer.encode(" A B")]
-    lengths = plain.embed.weight[ids].double().norm(dim=-1)
+    runnable = models.load("neox", "pre", None, None)
+    ids = [token.id for token in runnable.tokenizer.encode(" A B").tokens]
+    lengths = runnable.plain.embed.weight[ids].double().norm(dim=-1)
     assert found.raw.mean == pytest.approx(float(lengths.mean()), rel=1e-5)
 
 

@@ -288,6 +288,8 @@ def _first_input(
     recorder = planned.record(near)
     point = _read_by_attention(recorder)[0]
     norm_name = point.removesuffix(".out") if point.endswith(".out") else None
+    # Rotary models add no position vector: their embedding is what enters.
+    raw = "embed_sum" if "embed_sum" in planned.points else "embed"
     return FirstInput(
         model=entry.id,
         norm=norm,
@@ -295,7 +297,7 @@ def _first_input(
         point=point,
         normed_by=norm_name,
         root=math.sqrt(entry.d_model),
-        raw=_lengths(recorder.values[_earliest(recorder, "embed_sum")]),
+        raw=_lengths(recorder.values[_earliest(recorder, raw)]),
         normalized=_lengths(recorder.values[f"{norm_name}.normalized"]) if norm_name else None,
         read=_lengths(recorder.values[point]),
         error=None,
