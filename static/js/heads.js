@@ -38,6 +38,7 @@ const INITIAL = {
 };
 const GRID = ['metric', 'sort', 'only', 'named', 'pin'];
 const OPENED = ['layer', 'head', 'position', 'stage', 'as', 'special', 'pieces', 'range', 'scale', 'pin'];
+const RETRY_MS = 2000;
 const SHORT = 128; // tokens up to which a head is fetched before it is asked for
 const LARGE = 6; // heads in a row from which the grid takes the whole width
 
@@ -245,8 +246,10 @@ async function drawOpened(reply, state) {
     root.removeAttribute('aria-busy');
     if (!(error instanceof ApiError)) throw error;
     put(root, el('p', { class: 'plot-status', role: 'alert' }, errorWords(error)),
-      el('button', { type: 'button', class: 'button', onclick: () => drawOpened(page.reply, stateNow()) }, t('heads.retry')),
       state.pin ? el('button', { type: 'button', class: 'button', onclick: act.unpin }, t('heads.unpin_any')) : null);
+    if (error.code !== 'offline' && error.status !== 429 && error.status !== 503) return;
+    // What is busy or lost is asked for again, as long as nothing else is wanted.
+    setTimeout(() => mine === openings && drawOpened(page.reply, stateNow()), RETRY_MS);
   }
 }
 
