@@ -98,7 +98,7 @@ FIELDS: dict[str, tuple[str, str]] = {
 def test_curves_and_maps_hold_the_apis_numbers(visit: Open, api: Api, quantity: str) -> None:
     page = visit(with_text(quantity=quantity, position=4))
     lines = [t for t in chart(page, "#curves") if t["mode"] == "lines+markers"]
-    panels = chart(page, "#maps")
+    panels = [t for t in chart(page, "#maps") if t["type"] == "heatmap"]
     assert [line["name"] for line in lines] == ["Post-LN", "Pre-LN"]
     of, field = FIELDS[quantity]
     for line, panel, norm in zip(lines, panels, ("post", "pre"), strict=True):
@@ -523,6 +523,20 @@ def test_tokens_show_as_typed_wherever_they_stand(visit: Open, checkpoints: str,
     page.locator("#maps .plot-twin summary").click()
     heads = page.locator("#maps .plot-twin th[scope=col]").all_inner_texts()
     assert heads[2:] == [f"{i} {word}" for i, word in enumerate(words)]
+
+
+def test_the_placement_may_change_while_a_text_is_on_its_way(visit: Open) -> None:
+    page = visit(with_text(position=4))
+    held: list[Any] = []
+    page.route("**/api/v1/trace", lambda route: held.append(route))
+    page.locator("#text").fill("the cat sat")
+    expect(page.locator("#busy")).to_be_visible()
+    page.locator("input[name=norm][value=pre]").check(force=True)
+    # Lets go those that were given up and those that took their place.
+    page.unroute("**/api/v1/trace")
+    expect(page.locator("#tokens button").last).to_contain_text("sat")
+    drawn(page)
+    expect(page.locator("#ledger-lead")).to_contain_text("Pre-LN")
 
 
 def test_what_is_copied_asks_for_this_ledger(visit: Open, api: Api) -> None:

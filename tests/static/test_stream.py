@@ -216,7 +216,10 @@ def maps(
 
 def test_both_maps_have_one_range_and_one_depth_in_one_row(call: Any) -> None:
     spec = maps(call, 1000, ["a", "b"])
-    first, second = spec["data"]
+    first, second = (one for one in spec["data"] if one["type"] == "heatmap")
+    written = [one for one in spec["data"] if one["type"] == "scatter"]
+    assert [len(one["text"]) for one in written] == [6, 4]
+    assert written[0]["text"][:3] == ["0.00", "1.00", "2.00"]
     assert (first["zmin"], first["zmax"]) == (second["zmin"], second["zmax"]) == (0, 6)
     assert first["z"] == [[0, 1], [2, 3], [3, 4]]
     assert second["z"] == [[0, 1], [2, 3], [None, None]]

@@ -43,6 +43,7 @@ export function depthMaps({ panels, kind, range, labels, chosen, cursor, words }
     const written = n <= WRITTEN_UP_TO && longest <= cell - 3 && row >= 17;
     const layout = { height: Math.ceil(total + 8), margin: { l: 0, r: 0, t: 0, b: 8 }, annotations: [], shapes: [], hovermode: 'closest' };
     const data = [];
+    const numbers = [];
     let above = 0;
     panels.forEach((panel, i) => {
       const rows = rowsOf[i];
@@ -63,16 +64,18 @@ export function depthMaps({ panels, kind, range, labels, chosen, cursor, words }
       };
       layout.annotations.push({ text: escapeLabel(panel.title), xref: 'paper', yref: 'paper', x: across ? x0 / width : 0, y: 1 - (top - head) / total, xanchor: 'left', yanchor: 'top', showarrow: false, font: { size: 13, color: style[panel.norm], weight: 700 } });
       if (written) {
-        rows.forEach((point, at) => point?.values.forEach((value, token) => {
-          if (!Number.isFinite(value)) return;
-          layout.annotations.push({ text: write(value), x: token, y: at, xref: `x${id}`, yref: `y${id}`, showarrow: false, font: { size: longest <= cell - 10 ? 11 : 10, color: inkOn(colourOf(value, kind, range, style.theme)) } });
-        }));
+        const cells = rows.flatMap((point, y) => (point?.values ?? []).map((value, x) => ({ x, y, value }))).filter(({ value }) => Number.isFinite(value));
+        // One trace of texts: as many annotations would take seconds.
+        numbers.push({
+          type: 'scatter', mode: 'text', xaxis: `x${id}`, yaxis: `y${id}`, x: cells.map(({ x }) => x), y: cells.map(({ y }) => y), text: cells.map(({ value }) => write(value)), hoverinfo: 'skip',
+          textfont: { size: longest <= cell - 10 ? 11 : 10, color: cells.map(({ value }) => inkOn(colourOf(value, kind, range, style.theme))) },
+        });
       }
       const frame = (shape) => layout.shapes.push({ type: 'rect', xref: `x${id}`, yref: `y${id}`, fillcolor: 'rgba(0,0,0,0)', line: { color: style.ink, width: 1.5 }, ...shape });
       frame({ x0: chosen - 0.5, x1: chosen + 0.5, y0: -0.5, y1: rows.length - 0.5 });
       const at = rows.findIndex((point) => point?.x === cursor);
       if (at >= 0) frame({ x0: -0.5, x1: n - 0.5, y0: at - 0.5, y1: at + 0.5, line: { color: style.stream, width: 1.5, dash: 'dot' } });
     });
-    return { data, layout };
+    return { data: [...data, ...numbers], layout };
   };
 }
