@@ -30,6 +30,19 @@ EXAMPLE = TraceBody.model_validate(
 """Both readers find words of theirs in it, characters of several sizes included. The first Add of
 one position comes along, so that the page's first numbers need no request."""
 
+PAGES = {
+    "/": "index.html",
+    "/questions": "questions.html",
+    "/compare": "compare.html",
+    "/heads": "heads.html",
+    "/stream": "stream.html",
+    "/lab": "lab.html",
+    "/cost": "cost.html",
+    "/training": "training.html",
+    "/add-norm": "add_norm.html",
+}
+"""Address to template; the reference of the API, which needs more, has a route of its own."""
+
 _ADDRESS = "http://127.0.0.1:8000"
 """Where `addnorm` serves if nothing else is said; for examples."""
 
@@ -127,49 +140,15 @@ def _in_language(lang: str) -> dict[str, str]:
     return {"Content-Language": lang, "Vary": "Accept-Encoding, Accept-Language"}
 
 
-@router.get("/")
-async def explorer(request: Request, shared: Shared) -> Response:
-    return await _page(request, shared, "index.html", example=True)
+def _serve(path: str, template: str) -> None:
+    @router.get(path)
+    async def page(request: Request, shared: Shared) -> Response:
+        # The explorer alone begins with a run that it did not have to ask for.
+        return await _page(request, shared, template, example=path == "/")
 
 
-@router.get("/add-norm")
-async def bench(request: Request, shared: Shared) -> Response:
-    return await _page(request, shared, "add_norm.html", example=False)
-
-
-@router.get("/heads")
-async def heads(request: Request, shared: Shared) -> Response:
-    return await _page(request, shared, "heads.html", example=False)
-
-
-@router.get("/compare")
-async def compare(request: Request, shared: Shared) -> Response:
-    return await _page(request, shared, "compare.html", example=False)
-
-
-@router.get("/stream")
-async def stream(request: Request, shared: Shared) -> Response:
-    return await _page(request, shared, "stream.html", example=False)
-
-
-@router.get("/lab")
-async def lab(request: Request, shared: Shared) -> Response:
-    return await _page(request, shared, "lab.html", example=False)
-
-
-@router.get("/cost")
-async def cost(request: Request, shared: Shared) -> Response:
-    return await _page(request, shared, "cost.html", example=False)
-
-
-@router.get("/training")
-async def training(request: Request, shared: Shared) -> Response:
-    return await _page(request, shared, "training.html", example=False)
-
-
-@router.get("/questions")
-async def questions(request: Request, shared: Shared) -> Response:
-    return await _page(request, shared, "questions.html", example=False)
+for _path, _template in PAGES.items():
+    _serve(_path, _template)
 
 
 @router.get("/docs")

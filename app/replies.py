@@ -4,10 +4,12 @@ A number that is not finite is null, so every number of a run may be. Sentences 
 in the catalogue, under `api.<model>.<field>`.
 """
 
+from dataclasses import fields
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from app.limits import LimitsInForce
 from model.config import Norm
 
 
@@ -34,57 +36,8 @@ class HealthReply(Reply):
     status: Literal["ok"]
 
 
-class LimitsReply(Reply):
-    body_bytes: int
-    body_seconds: int
-    text_characters: int
-    include_entries: int
-    point_characters: int
-    model_characters: int
-    numbers: int
-    numbers_as_text: int
-    vector_components: int
-    matrix_components: int
-    d_model: int
-    n_heads: int
-    n_layers: int
-    d_mlp: int
-    n_ctx: int
-    parameters: int
-    seed: int
-    eps: float
-    shares: int
-    checkpoints_bytes: int
-    top_k: int
-    most_top_k: int
-    index: int
-    direction_axes: int
-    repetition_rows: int
-    repetition_segment: int
-    name_margin: float
-    name_errors: float
-    name_queries: int
-    cost_d_model: int
-    cost_n_heads: int
-    cost_d_mlp: int
-    cost_n_ctx: int
-    cost_n_layers: int
-    cost_kernel: int
-    cost_components: int
-    experiment_d_model: int
-    experiment_n_heads: int
-    experiment_d_mlp: int
-    experiment_n_ctx: int
-    experiment_depth: int
-    experiment_depths: int
-    experiment_seeds: int
-    experiment_d_head: int
-    experiment_d_heads: int
-    experiment_samples: int
-    experiment_multiply_adds: int
-    runs_at_once: int
-    runs_waiting: int
-    retry_seconds: int
+_LIMITS: dict[str, Any] = {one.name: one.type for one in fields(LimitsInForce)}
+LimitsReply = create_model("LimitsReply", __base__=Reply, **_LIMITS)
 
 
 class NoteReply(Reply):

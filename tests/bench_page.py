@@ -14,6 +14,8 @@ from pathlib import Path
 from conftest import CHROMIUM, CHROMIUM_FLAGS, ROOT, free_port, serving
 from playwright.sync_api import Page, sync_playwright
 
+from app.pages import PAGES
+
 SERVE = [sys.executable, "-m", "app", "--host", "127.0.0.1", "--port", "{port}"]
 WORDS = (
     "the",
@@ -35,7 +37,6 @@ REPAINTS = 40
 RUNS_IN_ONE_PAGE = 100
 
 # Times count from the start of the navigation. A chart is what Plotly draws.
-PAGES = ("/", "/compare", "/heads", "/stream", "/lab", "/cost", "/training", "/add-norm", "/docs")
 
 WATCH_START = """
   new MutationObserver(() => {
@@ -157,7 +158,7 @@ def memory_of_page(page: Page) -> None:
 def size_of_own_files(page: Page) -> None:
     """What each page loads of our own scripts and style sheets, as browsers count them."""
     sizes = {}
-    for path in PAGES:
+    for path in (*PAGES, "/docs"):
         page.goto(path, wait_until="networkidle")
         sizes[path] = page.evaluate(
             """() => performance.getEntriesByType('resource')

@@ -15,8 +15,10 @@ from urllib.parse import urljoin, urlsplit
 
 import pytest
 
+from app.pages import PAGES
+
 ROOT = Path(__file__).parent.parent
-PAGES = ("/", "/?lang=ja", "/add-norm", "/docs")
+ADDRESSES = (*PAGES, "/?lang=ja", "/docs")
 LINKS = {
     "text/html": re.compile(r'(?:href|src)="([^"#]+)"'),
     "text/css": re.compile(r"""url\(['"]?([^'")]+)['"]?\)"""),
@@ -108,7 +110,7 @@ def test_the_source_tree_is_not_needed(environment: Path, elsewhere: dict[str, s
 
 
 def test_each_page_and_everything_it_links_is_served(installed: str):
-    waiting = [urljoin(installed, page) for page in PAGES]
+    waiting = [urljoin(installed, page) for page in ADDRESSES]
     seen: dict[str, str] = {}
     while waiting:
         url = waiting.pop()

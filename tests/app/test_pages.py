@@ -9,23 +9,12 @@ import pytest
 from starlette.testclient import TestClient
 
 from app import assets, i18n
-from app.pages import data_block
+from app.pages import PAGES, data_block
 
-PAGES = [
-    "/",
-    "/questions",
-    "/compare",
-    "/heads",
-    "/stream",
-    "/lab",
-    "/cost",
-    "/training",
-    "/add-norm",
-    "/docs",
-]
+ADDRESSES = [*PAGES, "/docs"]
 
 
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("path", ADDRESSES)
 @pytest.mark.parametrize("lang", i18n.LANGUAGES)
 def test_a_page_is_in_the_language_asked_for(client: TestClient, path: str, lang: str):
     for reply in (
@@ -38,7 +27,7 @@ def test_a_page_is_in_the_language_asked_for(client: TestClient, path: str, lang
         assert "Accept-Language" in reply.headers["vary"]
 
 
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("path", ADDRESSES)
 def test_whatever_a_page_links_is_there(client: TestClient, path: str):
     text = client.get(path).text
     links = set(re.findall(r'(?:src|href)="(/[^"#]*)"', text))
@@ -48,7 +37,7 @@ def test_whatever_a_page_links_is_there(client: TestClient, path: str):
         assert reply.status_code == 200, link
 
 
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("path", ADDRESSES)
 @pytest.mark.parametrize("lang", i18n.LANGUAGES)
 def test_no_sentence_is_missing_from_a_page(client: TestClient, path: str, lang: str):
     text = client.get(f"{path}?lang={lang}").text
