@@ -10,14 +10,12 @@ import time
 from pathlib import Path
 from urllib.parse import quote
 
-import torch
 from bench_page import SERVE, row, text_of
-from checkpoint_folders import BERT_WORDS, cf_bert
+from checkpoint_folders import BERT_WORDS, wide_bert
 from conftest import CHROMIUM, CHROMIUM_FLAGS, serving
 from playwright.sync_api import Page, sync_playwright
-from torch import Tensor
 
-D_MODEL, D_MLP, N_LAYERS, N_HEADS, N_CTX = 48, 96, 12, 12, 512
+TOKENS = 512
 OPENINGS = 24
 
 # Long tasks are what keeps a page from answering a finger.
@@ -77,42 +75,6 @@ OPEN = """
 """
 
 
-def wide_folder(folder: Path) -> None:
-    """A BERT of random weights: 12 blocks of 12 heads, 512 positions."""
-    draw = torch.Generator().manual_seed(0)
-
-    def random(*shape: int) -> Tensor:
-        return torch.randn(*shape, generator=draw) * 0.3
-
-    def norm(name: str) -> dict[str, Tensor]:
-        return {f"{name}.weight": torch.ones(D_MODEL), f"{name}.bias": torch.zeros(D_MODEL)}
-
-    def linear(name: str, n_out: int, n_in: int) -> dict[str, Tensor]:
-        return {f"{name}.weight": random(n_out, n_in), f"{name}.bias": random(n_out)}
-
-    tensors = {
-        "embeddings.word_embeddings.weight": random(len(BERT_WORDS), D_MODEL),
-        "embeddings.position_embeddings.weight": random(N_CTX, D_MODEL),
-        "embeddings.token_type_embeddings.weight": random(2, D_MODEL),
-        **norm("embeddings.LayerNorm"),
-    }
-    for layer in range(N_LAYERS):
-        at = f"encoder.layer.{layer}"
-        for name in ("self.query", "self.key", "self.value", "output.dense"):
-            tensors |= linear(f"{at}.attention.{name}", D_MODEL, D_MODEL)
-        tensors |= linear(f"{at}.intermediate.dense", D_MLP, D_MODEL)
-        tensors |= linear(f"{at}.output.dense", D_MODEL, D_MLP)
-        tensors |= norm(f"{at}.attention.output.LayerNorm") | norm(f"{at}.output.LayerNorm")
-    sizes = {
-        "hidden_size": D_MODEL,
-        "num_hidden_layers": N_LAYERS,
-        "num_attention_heads": N_HEADS,
-        "intermediate_size": D_MLP,
-        "max_position_embeddings": N_CTX,
-    }
-    cf_bert(folder, tensors, **sizes)
-
-
 def of_64_words(page: Page) -> None:
     page.goto("/heads")
     page.wait_for_selector("#opened .main-svg", state="attached")
@@ -150,7 +112,7 @@ def report(title: str, times: list[list[float]]) -> None:
 
 def of_512_tokens(page: Page) -> None:
     words = [word for word in BERT_WORDS if len(word) == 1]
-    text = " ".join(words[(i * 5 + i // 7) % len(words)] for i in range(N_CTX - 2))
+    text = " ".join(words[(i * 5 + i // 7) % len(words)] for i in range(TOKENS - 2))
     sizes: list[int] = []
     page.on("requestfinished", lambda one: sizes.append(one.sizes()["responseBodySize"]))
     started = time.perf_counter()
@@ -172,7 +134,7 @@ def main() -> None:
     row("The page of heads, in Chromium", "measured", "budget")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         home = Path(folder)
-        wide_folder(home / "models" / "wide")
+        wide_bert(home / "models" / "wide")
         with serving([*SERVE, "--models", str(home / "models")], home) as base:
             browser = playwright.chromium.launch(
                 executable_path=executable, args=list(CHROMIUM_FLAGS), headless=True

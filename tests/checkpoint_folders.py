@@ -119,6 +119,36 @@ def cf_bert(
     return folder
 
 
+def wide_bert(folder: Path, d: int = 48, d_mlp: int = 96, layers: int = 12) -> Path:
+    """A BERT of 12 heads a block that reads 512 tokens; its weights are as good as any."""
+    draw = torch.Generator().manual_seed(0)
+
+    def linear(name: str, n_out: int, n_in: int) -> dict[str, Tensor]:
+        weight = torch.randn(n_out, n_in, generator=draw) * 0.3
+        return {f"{name}.weight": weight, f"{name}.bias": torch.zeros(n_out)}
+
+    tables = {"word": len(BERT_WORDS), "position": 512, "token_type": 2}
+    tensors = norm("embeddings.LayerNorm", d)
+    for name, rows in tables.items():
+        table = torch.randn(rows, d, generator=draw) * 0.3
+        tensors[f"embeddings.{name}_embeddings.weight"] = table
+    for layer in range(layers):
+        at = f"encoder.layer.{layer}"
+        for name in ("self.query", "self.key", "self.value", "output.dense"):
+            tensors |= linear(f"{at}.attention.{name}", d, d)
+        tensors |= linear(f"{at}.intermediate.dense", d_mlp, d)
+        tensors |= linear(f"{at}.output.dense", d, d_mlp)
+        tensors |= norm(f"{at}.attention.output.LayerNorm", d) | norm(f"{at}.output.LayerNorm", d)
+    sizes = {
+        "hidden_size": d,
+        "num_hidden_layers": layers,
+        "num_attention_heads": 12,
+        "intermediate_size": d_mlp,
+        "max_position_embeddings": tables["position"],
+    }
+    return cf_bert(folder, tensors, **sizes)
+
+
 def gpt2_tensors(
     prefix: str = "transformer.", bias: list[float] | None = None
 ) -> dict[str, Tensor]:

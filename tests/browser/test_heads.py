@@ -19,7 +19,7 @@ from model.transformer import with_weights
 from model.twins import evaluate, weights
 from model.twins.text import bos_and_size
 from tests.browser.test_checkpoint_models import words_folder
-from tests.checkpoint_folders import cf_bert, cf_gpt2, neox
+from tests.checkpoint_folders import cf_bert, cf_gpt2, neox, wide_bert
 from tests.conftest import serving
 
 Open = Callable[..., Page]
@@ -456,7 +456,7 @@ def test_a_head_that_no_server_gave_is_asked_for_again(
     page.locator("#next-head").click()
     expect(page.locator("#opened [role=alert]")).to_contain_text("does not answer")
     page.unroute("**/api/v1/heads")
-    expect(page.locator("#opened-title")).to_have_text("L0H1")
+    expect(page.locator("#opened-title")).to_contain_text("L0H1")
 
 
 def test_by_keyboard_alone_a_head_is_found_opened_asked_pinned_and_compared(look: Open) -> None:
@@ -563,6 +563,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     cf_gpt2(models / "gpt2")
     neox(models / "neox")
     words_folder(models / "words")
+    wide_bert(models / "wide")
     command = [sys.executable, "-m", "app", "--port", "{port}", "--models", str(models)]
     with serving(command, home) as base:
         yield base
@@ -654,6 +655,27 @@ def test_a_text_that_is_too_long_is_refused_with_both_numbers(
     page.locator("#text").press("Enter")
     expect(page.locator("#text-error")).to_be_hidden()
     expect(page.locator(".heads-written h3")).to_be_visible()
+
+
+def test_pictures_of_a_long_text_come_block_by_block_and_the_page_says_so(
+    look: Open, folders: str
+) -> None:
+    sizes: list[int] = []
+    text = " ".join("ABCDEF"[(i * 5 + i // 7) % 6] for i in range(510))
+    page = look("model=wide&layer=0&head=0", base=folders, text=text)
+    page.on("requestfinished", lambda one: sizes.append(one.sizes()["responseBodySize"]))
+    expect(page.locator("#grid-note")).to_contain_text("one block at a time")
+    expect(page.locator("#grid-note")).to_contain_text("6 × 6 pairs")
+    expect(page.locator("#grid [role=option]")).to_have_count(144)
+    expect(page.locator("#grid canvas")).to_have_count(12)
+    expect(page.locator("#opened .plot-area.is-drawn")).to_have_count(1)
+    tile(page, "L5H3").click()
+    expect(page.locator("#opened-title")).to_contain_text("L5H3")
+    expect(page.locator("#grid canvas")).to_have_count(24)
+    assert sum(sizes) < 10_000_000
+    found = page.locator("#opened .plot-area.is-drawn")
+    expect(found).to_have_count(1)
+    assert found.evaluate("(e) => e.calcdata[0][0].z.length") == 512
 
 
 # -- everyone --------------------------------------------------------------------------------------
