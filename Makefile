@@ -29,6 +29,7 @@ lint: $(INSTALLED)
 bench: $(INSTALLED) browser
 	PYTHONPATH=. $(BIN)/python tests/bench.py
 	PYTHONPATH=. $(BIN)/python tests/bench_page.py
+	PYTHONPATH=. $(BIN)/python tests/bench_heads.py
 	PYTHONPATH=. $(BIN)/python tests/bench_peers.py
 
 proof: $(INSTALLED) browser

@@ -1,4 +1,4 @@
-"""Budgets of the page of heads, measured in Chromium: `python tests/bench_heads.py`.
+"""Budgets of the page of heads, measured in Chromium: `make bench`.
 
 First the twin on 64 words, then a random encoder of 12 blocks of 12 heads on 512 tokens.
 """
