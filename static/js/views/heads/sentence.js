@@ -2,12 +2,14 @@
 
 import { el } from '../../dom.js';
 import { compact, fixed, MINUS, percent, visible } from '../../format.js';
-import { rich, t } from '../../i18n.js';
+import { lang, rich, t } from '../../i18n.js';
 import { relation } from './display.js';
 import { metricName, NAMES, printed } from './metrics.js';
 
 const largest = (values) => values.reduce((best, value, i) => (value > values[best] ? i : best), 0);
 const tokenAt = (tokens, i) => ({ token: visible(tokens[i].label), at: i });
+/** What stands between two sentences of the language. */
+const gap = () => (lang() === 'ja' ? '' : ' ');
 const signed = (value) => (value < 0 ? `${MINUS}${compact(-value, 3)}` : `+${compact(value, 3)}`);
 
 /** What the head may be called, over the whole text; or that nothing stands out, with the figure nearest to a name. */
@@ -33,7 +35,7 @@ export function atQuery({ tokens, pos, weights, causal, preferred }) {
   const kind = relation(tokens, pos, key, preferred);
   const sentence = [rich(`heads.query.${kind}`, words)];
   // Even attention would give each of the keys this much.
-  if (weights[key] < 2 / allowed) sentence.push(t('heads.space'), rich('heads.query.spread', { even: percent(1 / allowed, 0) }));
+  if (weights[key] < 2 / allowed) sentence.push(gap(), rich('heads.query.spread', { even: percent(1 / allowed, 0) }));
   return sentence;
 }
 
@@ -52,7 +54,7 @@ export function predicts({ query, head, tokens, weights }) {
   const read = tokens[largest(weights)];
   const effect = query.logit_effect ? signed(query.logit_effect.of_writes[head][0]) : null;
   const words = { token: visible(first.label), probability: percent(first.probability), effect, label: query.heads[head].label };
-  return [rich(read.id === first.id ? 'heads.predicts.same' : 'heads.predicts.other', words), effect === null ? null : [t('heads.space'), rich('heads.predicts.effect', words)]];
+  return [rich(read.id === first.id ? 'heads.predicts.same' : 'heads.predicts.other', words), effect === null ? null : [gap(), rich('heads.predicts.effect', words)]];
 }
 
 /** All of it. `named`: the head's metrics and names, or null where only the query is known (a pinned head). */
@@ -61,6 +63,6 @@ export function sentences({ named, query, head, causal }) {
   const { weights, weighted_lengths: lengths } = query.heads[head];
   return el('div', { class: 'heads-says' },
     named ? el('p', { class: 'heads-says-name' }, overText(named)) : null,
-    el('p', {}, atQuery({ tokens, pos, weights, causal, preferred: named?.names[0] ?? null }), t('heads.space'), predicts({ query, head, tokens, weights })),
+    el('p', {}, atQuery({ tokens, pos, weights, causal, preferred: named?.names[0] ?? null }), gap(), predicts({ query, head, tokens, weights })),
     el('p', {}, handedOver({ tokens, weights, lengths })));
 }
