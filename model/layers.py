@@ -143,7 +143,7 @@ class LayerNorm(Part):
     def forward(self, x: Tensor) -> Tensor:
         mean = self.mean(x.mean(-1, keepdim=True))  # [pos, 1]
         centred = x - mean
-        # Population variance: LayerNorm divides by d_model, not d_model - 1. The mean of the squares,
+        # Population variance: LayerNorm divides by d_model, not d_model - 1. The mean square comes
         # by way of the length: that takes one pass over the text where squares would take two.
         length = torch.linalg.vector_norm(centred, dim=-1, keepdim=True)
         var = self.var(length.square() / x.shape[-1])  # [pos, 1]

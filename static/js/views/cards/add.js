@@ -4,6 +4,7 @@ import { sharedRange } from '../../colour.js';
 import { el } from '../../dom.js';
 import { compact, decimalsFor, fixed, printedSum } from '../../format.js';
 import { formula, inline, m, name, series, sign } from '../../mathml.js';
+import { formatFragment } from '../../state.js';
 import { facts, following, formulaBox, vectorTable } from './parts.js';
 import { lengthOf, normReading, writesInto } from './run.js';
 import { enlargement, stripsBlock } from './strips.js';
@@ -102,7 +103,8 @@ export async function add(view) {
   const bench = writes.length > 1 ? null
     : el('a', { class: 'card-link', href: benchLink(values, norm, `${label} (${pos}), ${step.output}`, view.lang) }, t('card.add.bench'));
   const next = el('p', { class: 'card-note' }, rich(`card.add.next.${pre ? 'pre' : 'post'}`));
-  return depth === 'words' ? [lead, block, toggle, one, next, bench] : [lead, block, toggle, one, tableOf(), list, bench];
+  const origin = el('a', { class: 'card-link', href: `/stream?lang=${view.lang}#${formatFragment({ ...view.state, step: null, depth: null, dim: null, layer: null, head: null })}&state=${step.output}` }, t('card.add.stream'));
+  return depth === 'words' ? [lead, block, toggle, one, next, bench, origin] : [lead, block, toggle, one, tableOf(), list, bench, origin];
 }
 
 /** The bench opened on this token's vectors, as they are (in the fragment, which no server sees). */
