@@ -229,7 +229,7 @@ def test_questions_7_and_8_figures_stand_on_the_page_of_costs(
 SMALL = {
     "arrows": ("#card-body", "Query"),
     "heads": ("#card-body", "W_O"),
-    "weights": ("#tiles-section", "262,144"),
+    "weights": ("#tiles-section", "FFN"),
     "where": ("#card-title", re.compile("Key|q·k")),
     "final": ("#card-title", "LayerNorm"),
     "cross": ("#main", "Add & Norm"),
