@@ -5,14 +5,14 @@ uniform, its output the mean of what it reads, and every number of a run can be 
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors.torch import save_file
 from tokenizers import Tokenizer, decoders, models
-from tokenizers.pre_tokenizers import ByteLevel
+from tokenizers.pre_tokenizers import ByteLevel, WhitespaceSplit
 from torch import Tensor
 
 VECTORS = {
@@ -41,6 +41,16 @@ BERT_CONFIG = {
     "hidden_dropout_prob": 0.1,
     "attention_probs_dropout_prob": 0.1,
 }
+HARD_TEXTS = [
+    "the cat the cat",
+    "1 2 10",
+    "007 7",
+    "-1 1e1 0x64",
+    "NaN Infinity true null",
+    "<b>bold</b> a<b &lt;b&gt; x<br>y &amp; <sup>2</sup>",
+]
+"""Words that charts and pages have been seen to merge, to reckon with or to read as markup."""
+
 ALPHABET = sorted(ByteLevel.alphabet())
 GPT2_VOCABULARY = {piece: i for i, piece in enumerate([*ALPHABET, *(f"Ġ{w}" for w in VECTORS)])}
 GPT2_CONFIG = {
@@ -116,6 +126,19 @@ def cf_bert(
     write_json(folder / "tokenizer_config.json", settings)
     (folder / "vocab.txt").write_text("".join(f"{word}\n" for word in words), encoding="utf-8")
     save_file(bert_tensors() if tensors is None else tensors, str(folder / "model.safetensors"))
+    return folder
+
+
+def word_bert(folder: Path, texts: Iterable[str] = HARD_TEXTS) -> Path:
+    """A BERT that reads whole words of these texts: each is a token, whatever it looks like."""
+    words = [*BERT_WORDS[:5], *dict.fromkeys(" ".join(texts).split())]
+    rows = torch.randn(len(words), 4, generator=torch.Generator().manual_seed(2))
+    tensors = bert_tensors() | {"embeddings.word_embeddings.weight": rows}
+    cf_bert(folder, tensors, vocab_size=len(words))
+    vocabulary = {word: i for i, word in enumerate(words)}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = WhitespaceSplit()
+    tokenizer.save(str(folder / "tokenizer.json"))
     return folder
 
 

@@ -176,6 +176,8 @@ function listen(experiment) {
     event.preventDefault();
     start(experiment);
   });
+  // Before this a press would send the form to the server, which has no such page.
+  $('[data-action="run"]', card).disabled = false;
   $('[data-action="stop"]', card).addEventListener('click', () => runs.get(experiment.id).controller.abort());
   $('[data-action="link"]', card).addEventListener('click', async () => {
     writeFragment(experiment);

@@ -2,12 +2,16 @@
 
 import json
 import re
+import sys
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
+
+from tests.checkpoint_folders import cf_bert, cf_gpt2, neox, wide_bert, word_bert
+from tests.conftest import serving
 
 MINUS = "\N{MINUS SIGN}"
 # Patience for a busy machine; a quick one never waits.
@@ -38,6 +42,21 @@ def explore(open_page: Callable[..., Page], server: str) -> Callable[..., Page]:
         return page
 
     return go
+
+
+@pytest.fixture(scope="session")
+def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Base URL of a server with small folders of each wiring: bert, gpt2, neox, words, wide."""
+    home = tmp_path_factory.mktemp("checkpoints")
+    models = home / "models"
+    cf_bert(models / "bert")
+    cf_gpt2(models / "gpt2")
+    neox(models / "neox")
+    word_bert(models / "words")
+    wide_bert(models / "wide")
+    command = [sys.executable, "-m", "app", "--port", "{port}", "--models", str(models)]
+    with serving(command, home) as base:
+        yield base
 
 
 @pytest.fixture(scope="session")

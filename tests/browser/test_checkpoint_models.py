@@ -1,33 +1,16 @@
 """Checkpoints on the page: the diagram shows the steps that ran, charts every token as it is."""
 
 import re
-import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
 import pytest
-import torch
 from playwright.sync_api import Page, expect
-from safetensors.torch import save_file
-from tokenizers import Tokenizer
-from tokenizers.models import WordLevel
-from tokenizers.pre_tokenizers import WhitespaceSplit
 
-from tests.checkpoint_folders import BERT_WORDS, bert_tensors, cf_bert, cf_gpt2, neox
-from tests.conftest import serving
+from tests.checkpoint_folders import HARD_TEXTS
 
 Open = Callable[..., Page]
-
-TEXTS = [
-    "the cat the cat",
-    "1 2 10",
-    "007 7",
-    "-1 1e1 0x64",
-    "NaN Infinity true null",
-    "<b>bold</b> a<b &lt;b&gt; x<br>y &amp; <sup>2</sup>",
-]
 
 CHART = """
 () => {
@@ -53,32 +36,6 @@ CHART = """
 """
 
 
-def words_folder(folder: Path) -> None:
-    """A BERT that reads words: each is a token, whatever it looks like."""
-    cf_bert(folder, vocab_size=64)
-    words = list(dict.fromkeys(" ".join(TEXTS).split()))
-    vocabulary = {word: i for i, word in enumerate([*BERT_WORDS[:5], *words])}
-    tokenizer = Tokenizer(WordLevel(vocabulary, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = WhitespaceSplit()
-    tokenizer.save(str(folder / "tokenizer.json"))
-    tensors = bert_tensors() | {"embeddings.word_embeddings.weight": torch.zeros(64, 4)}
-    save_file(tensors, str(folder / "model.safetensors"))
-
-
-@pytest.fixture(scope="module")
-def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Base URL of a server with small folders of each wiring."""
-    home = tmp_path_factory.mktemp("checkpoints")
-    models = home / "models"
-    cf_bert(models / "bert")
-    cf_gpt2(models / "gpt2")
-    neox(models / "neox")
-    words_folder(models / "words")
-    command = [sys.executable, "-m", "app", "--port", "{port}", "--models", str(models)]
-    with serving(command, home) as base:
-        yield base
-
-
 @pytest.fixture
 def look(open_page: Open, checkpoints: str, settled: Callable[[Page], None]) -> Open:
     """`look("bert", "A A B", "step=…")` opens a checkpoint's view."""
@@ -99,7 +56,7 @@ def chart(page: Page) -> dict[str, Any]:
     return drawn
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("text", HARD_TEXTS)
 def test_each_token_has_a_row_and_a_column_and_shows_as_typed(look: Open, text: str) -> None:
     page = look("words", text, "step=attn.softmax&position=0")
     drawn = chart(page)

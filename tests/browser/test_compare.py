@@ -2,18 +2,14 @@
 
 import json
 import re
-import sys
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-
-from tests.checkpoint_folders import cf_bert, cf_gpt2, neox
-from tests.conftest import serving
 
 AUDIT = (Path(__file__).parent / "audit.js").read_text("utf-8")
 TEXT = "The cat sat on the mat. The cat"
@@ -68,19 +64,6 @@ def compared(server: str) -> Callable[..., dict[str, Any]]:
             return answer
 
     return post
-
-
-@pytest.fixture(scope="module")
-def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Base URL of a server with small folders of each wiring."""
-    home = tmp_path_factory.mktemp("compared")
-    models = home / "models"
-    cf_bert(models / "bert")
-    cf_gpt2(models / "gpt2")
-    neox(models / "neox")
-    command = [sys.executable, "-m", "app", "--port", "{port}", "--models", str(models)]
-    with serving(command, home) as base:
-        yield base
 
 
 def slots(page: Page, norm: str, kind: str = "is-moved") -> set[str]:

@@ -161,7 +161,7 @@ def test_an_experiment_runs_after_a_guess_and_shows_what_it_found(visit: Open) -
     found = card.locator(".lab-found")
     expect(found).to_contain_text("Your guess: At that depth the influence exists")
     expect(found).to_contain_text("below 4 blocks the influence is exactly 0")
-    expect(card.locator(".plot-area.is-drawn")).to_have_count(2)
+    expect(card.locator(".plot-area.is-drawn")).to_have_count(3)
     card.get_by_text("The same numbers as a table").first.click()
     rows = card.locator(".card-table").first.locator("tbody tr")
     assert rows.nth(0).locator("td").nth(0).inner_text() == "0"
@@ -238,7 +238,7 @@ def test_both_pages_can_be_read_by_everyone(
     if path == "/lab":
         card = page.locator("#dot-product-variance")
         card.locator("[data-action='run']").click()
-        expect(card.locator(".plot-area.is-drawn")).to_have_count(2)
+        expect(card.locator(".plot-area.is-drawn")).to_have_count(3)
     else:
         expect(page.locator(".plot-area.is-drawn")).to_have_count(2)
     assert page.evaluate("document.documentElement.scrollWidth") <= width

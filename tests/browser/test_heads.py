@@ -18,8 +18,7 @@ from model.config import Norm
 from model.transformer import with_weights
 from model.twins import evaluate, weights
 from model.twins.text import bos_and_size
-from tests.browser.test_checkpoint_models import words_folder
-from tests.checkpoint_folders import cf_bert, cf_gpt2, neox, wide_bert
+from tests.checkpoint_folders import HARD_TEXTS
 from tests.conftest import serving
 
 Open = Callable[..., Page]
@@ -554,34 +553,11 @@ def test_the_lens_shows_every_state_and_the_norm_it_went_through(
 # -- tokens as they are, other models --------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Base URL of a server with small folders of each wiring."""
-    home = tmp_path_factory.mktemp("folders")
-    models = home / "models"
-    cf_bert(models / "bert")
-    cf_gpt2(models / "gpt2")
-    neox(models / "neox")
-    words_folder(models / "words")
-    wide_bert(models / "wide")
-    command = [sys.executable, "-m", "app", "--port", "{port}", "--models", str(models)]
-    with serving(command, home) as base:
-        yield base
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "the cat the cat",
-        "1 2 10",
-        "007 7",
-        "-1 1e1 0x64",
-        "NaN Infinity true null",
-        "<b>bold</b> a<b &lt;b&gt; x<br>y &amp; <sup>2</sup>",
-    ],
-)
-def test_tokens_stand_as_typed_wherever_they_are_shown(look: Open, folders: str, text: str) -> None:
-    page = look("model=words", base=folders, text=text)
+@pytest.mark.parametrize("text", HARD_TEXTS)
+def test_tokens_stand_as_typed_wherever_they_are_shown(
+    look: Open, checkpoints: str, text: str
+) -> None:
+    page = look("model=words", base=checkpoints, text=text)
     tokens = text.split()
     found = drawn(page)
     assert found["x"] == found["y"] == tokens
@@ -596,23 +572,23 @@ def test_tokens_stand_as_typed_wherever_they_are_shown(look: Open, folders: str,
 
 
 def test_the_first_query_is_on_top_and_blank_tokens_keep_their_ticks(
-    look: Open, folders: str
+    look: Open, checkpoints: str
 ) -> None:
-    page = look("model=gpt2", base=folders, text="A B A")
+    page = look("model=gpt2", base=checkpoints, text="A B A")
     found = drawn(page)
     assert found["z"][0] == [1, None, None]
     assert found["range"][0] > found["range"][1]
     assert found["names"][:2] == ["Key (attends to)", "Query (attends from)"]
-    size = drawn(look("model=gpt2", base=folders, text="a b c d"))["plot"]
-    blank = drawn(look("model=gpt2", base=folders, text="a\n\n b"))
+    size = drawn(look("model=gpt2", base=checkpoints, text="a b c d"))["plot"]
+    blank = drawn(look("model=gpt2", base=checkpoints, text="a\n\n b"))
     assert len(blank["x"]) == len(blank["z"]) and all(blank["x"])
     assert len(blank["z"]) != 4 or blank["plot"] == size
 
 
 def test_a_model_in_parallel_wiring_is_shown_without_a_norm_on_the_sum(
-    look: Open, folders: str
+    look: Open, checkpoints: str
 ) -> None:
-    page = look("model=neox", base=folders, text="A B A")
+    page = look("model=neox", base=checkpoints, text="A B A")
     expect(page.locator("#opened-title")).to_have_text("L0H0")
     expect(page.locator(".heads-written")).to_contain_text("inside the values")
     page.locator("#lens-title").scroll_into_view_if_needed()
@@ -620,10 +596,10 @@ def test_a_model_in_parallel_wiring_is_shown_without_a_norm_on_the_sum(
 
 
 def test_numbers_of_heads_agree_in_address_page_and_copied_request(
-    look: Open, folders: str
+    look: Open, checkpoints: str
 ) -> None:
     allowed = ["clipboard-read", "clipboard-write"]
-    page = look("model=bert", base=folders, text="A B", permissions=allowed)
+    page = look("model=bert", base=checkpoints, text="A B", permissions=allowed)
     tile(page, "L0H1").click()
     expect(page.locator("#opened-title")).to_have_text("L0H1")
     expect(page.locator(".heads-opened-head")).to_contain_text(
@@ -640,10 +616,10 @@ def test_numbers_of_heads_agree_in_address_page_and_copied_request(
 
 
 def test_a_text_that_is_too_long_is_refused_with_both_numbers(
-    look: Open, folders: str, expected_problems: list[str]
+    look: Open, checkpoints: str, expected_problems: list[str]
 ) -> None:
     expected_problems.append("status of 422")
-    page = look("model=bert", base=folders, text="A B")
+    page = look("model=bert", base=checkpoints, text="A B")
     page.locator("#text").fill("A " * 40)
     page.locator("#text").press("Enter")
     expect(page.locator("#text-error")).to_contain_text("42")
@@ -658,11 +634,11 @@ def test_a_text_that_is_too_long_is_refused_with_both_numbers(
 
 
 def test_pictures_of_a_long_text_come_block_by_block_and_the_page_says_so(
-    look: Open, folders: str
+    look: Open, checkpoints: str
 ) -> None:
     sizes: list[int] = []
     text = " ".join("ABCDEF"[(i * 5 + i // 7) % 6] for i in range(510))
-    page = look("model=wide&layer=0&head=0", base=folders, text=text)
+    page = look("model=wide&layer=0&head=0", base=checkpoints, text=text)
     page.on("requestfinished", lambda one: sizes.append(one.sizes()["responseBodySize"]))
     expect(page.locator("#grid-note")).to_contain_text("one block at a time")
     expect(page.locator("#grid-note")).to_contain_text("6 × 6 pairs")

@@ -2,24 +2,15 @@
 
 import json
 import re
-import sys
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
-import torch
 from playwright.sync_api import Page, expect
-from safetensors.torch import save_file
-from tokenizers import Tokenizer
-from tokenizers.models import WordLevel
-from tokenizers.pre_tokenizers import WhitespaceSplit
-
-from tests.checkpoint_folders import BERT_WORDS, bert_tensors, cf_bert, cf_gpt2, neox
-from tests.conftest import serving
 
 AUDIT = (Path(__file__).parent / "audit.js").read_text("utf-8")
 SIZES = {1280: {"width": 1280, "height": 860}, 390: {"width": 390, "height": 844}}
@@ -440,32 +431,6 @@ def test_random_weights_say_that_only_the_placement_differs(visit: Open) -> None
 
 
 # -- checkpoints -------------------------------------------------------------------------------
-
-
-def words_folder(folder: Path) -> None:
-    """A BERT that reads words: each is a token, whatever it looks like."""
-    cf_bert(folder, vocab_size=64)
-    words = list(dict.fromkeys(HOSTILE.split()))
-    vocabulary = {word: i for i, word in enumerate([*BERT_WORDS[:5], *words])}
-    tokenizer = Tokenizer(WordLevel(vocabulary, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = WhitespaceSplit()
-    tokenizer.save(str(folder / "tokenizer.json"))
-    rows = torch.randn(64, 4, generator=torch.Generator().manual_seed(2))
-    tensors = bert_tensors() | {"embeddings.word_embeddings.weight": rows}
-    save_file(tensors, str(folder / "model.safetensors"))
-
-
-@pytest.fixture(scope="module")
-def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    home = tmp_path_factory.mktemp("checkpoints")
-    models = home / "models"
-    cf_bert(models / "bert")
-    cf_gpt2(models / "gpt2")
-    neox(models / "neox")
-    words_folder(models / "words")
-    command = [sys.executable, "-m", "app", "--port", "{port}", "--models", str(models)]
-    with serving(command, home) as base:
-        yield base
 
 
 def test_a_checkpoints_other_wiring_is_marked(visit: Open, checkpoints: str) -> None:

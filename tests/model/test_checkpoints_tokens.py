@@ -4,21 +4,19 @@ import json
 
 import pytest
 import torch
-from safetensors.torch import save_file
-from tokenizers import Tokenizer
-from tokenizers.models import WordLevel
-from tokenizers.pre_tokenizers import WhitespaceSplit
 
 from model import limits
 from model.checkpoints.collection import Checkpoints
 from tests.checkpoint_folders import (
     BERT_WORDS,
     GPT2_VOCABULARY,
+    HARD_TEXTS,
     bert_tensors,
     byte_level_tokenizer,
     cf_bert,
     cf_gpt2,
     gpt2_tensors,
+    word_bert,
     write_json,
 )
 from tests.checkpoint_runs import A12, approx, refusal, trace, values
@@ -133,26 +131,9 @@ def test_exactly_at_and_one_past_the_position_limit(models, model, fits, too_lon
     assert len(trace(models, model, fits).tokens) == 16
 
 
-LITERAL_TEXTS = [
-    "the cat the cat",
-    "1 2 10",
-    "007 7",
-    "-1 1e1 0x64",
-    "NaN Infinity true null",
-    "<b>bold</b> a<b &lt;b&gt; x<br>y &amp; <sup>2</sup>",
-]
-
-
-@pytest.mark.parametrize("text", LITERAL_TEXTS)
+@pytest.mark.parametrize("text", HARD_TEXTS)
 def test_labels_are_the_words_as_typed_repeated_numeric_or_markup(models, text):
-    folder = cf_bert(models / "words", vocab_size=64)
-    words = list(dict.fromkeys(" ".join(LITERAL_TEXTS).split()))
-    vocabulary = {word: i for i, word in enumerate([*BERT_WORDS[:5], *words])}
-    tokenizer = Tokenizer(WordLevel(vocabulary, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = WhitespaceSplit()
-    tokenizer.save(str(folder / "tokenizer.json"))
-    tensors = bert_tensors() | {"embeddings.word_embeddings.weight": torch.zeros(64, 4)}
-    save_file(tensors, str(folder / "model.safetensors"))
+    word_bert(models / "words")
     t = trace(models, "words", text, "blocks.0.attn.pattern")
     assert [token.label for token in t.tokens] == text.split()
     assert t.tensors[0].shape == [2, len(text.split()), len(text.split())]
