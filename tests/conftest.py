@@ -37,8 +37,17 @@ CHROMIUM_FLAGS = (
 START_SECONDS = 60
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--long", action="store_true", help="run the long journeys, and them alone")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Run the tests in a browser last: Playwright keeps an event loop in the main thread."""
+    is_wanted = config.getoption("--long")
+    left_out = [item for item in items if bool(item.get_closest_marker("long")) != is_wanted]
+    if is_wanted or not any("::" in argument for argument in config.args):
+        items[:] = [item for item in items if item not in set(left_out)]
+        config.hook.pytest_deselected(items=left_out)
     items.sort(key=lambda item: "browser" in getattr(item, "fixturenames", ()))
 
 

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.long import long
+
 TEXT = "猫が好き。The cat."
 RUN = f"#text={TEXT}&model=textbook&position=2&head=3&layer=1"
 # Embedding and positions 2, Attention 6 without a mask, FFN 3, two Adds, two LayerNorms of 4.
@@ -61,7 +63,7 @@ def check_charts(page: Page) -> None:
             assert page.locator(".card-vectors").count() == 1
 
 
-@pytest.mark.parametrize(("lang", "norm"), [("en", "post"), ("ja", "pre")])
+@pytest.mark.parametrize(("lang", "norm"), [("ja", "pre"), long("en", "post")])
 def test_every_step_has_all_depths_and_charts_with_name_table_and_files(
     explore: Any, settled: Any, lang: str, norm: str
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.checkpoint_folders import HARD_TEXTS
+from tests.long import long
 
 Open = Callable[..., Page]
 
@@ -56,7 +57,7 @@ def chart(page: Page) -> dict[str, Any]:
     return drawn
 
 
-@pytest.mark.parametrize("text", HARD_TEXTS)
+@pytest.mark.parametrize("text", [HARD_TEXTS[-1], *map(long, HARD_TEXTS[:-1])])
 def test_each_token_has_a_row_and_a_column_and_shows_as_typed(look: Open, text: str) -> None:
     page = look("words", text, "step=attn.softmax&position=0")
     drawn = chart(page)

@@ -11,6 +11,8 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.long import long
+
 AUDIT = (Path(__file__).parent / "audit.js").read_text("utf-8")
 TEXT = "The cat sat on the mat. The cat"
 SIZES = {1280: {"width": 1280, "height": 860}, 390: {"width": 390, "height": 844}}
@@ -182,6 +184,7 @@ def test_lengths_of_an_add_are_those_of_both_runs(
     assert agrees(facts["Cosine at position 4"], found["cosine"][4])
 
 
+@pytest.mark.long
 def test_a_norm_says_what_it_reads_and_its_statistics_in_both(
     compare: Open, compared: Any, agrees: Agrees
 ) -> None:
@@ -281,6 +284,7 @@ def test_the_chart_over_depth_has_every_point_in_its_table(
         assert all(agrees(cell, value) for cell, value in zip(shown, wanted, strict=True)), name
 
 
+@pytest.mark.long
 def test_a_station_of_the_chart_moves_the_cursor(compare: Open, compared: Any) -> None:
     page = compare("layer=0&step=add1&position=5")
     station = page.get_by_role("button", name=re.compile(r"^Block 2\. FFN"))
@@ -298,6 +302,7 @@ def test_a_station_of_the_chart_moves_the_cursor(compare: Open, compared: Any) -
     expect(page).to_have_url(re.compile("measure=largest"))
 
 
+@pytest.mark.long
 def test_a_click_in_the_map_over_depth_moves_step_and_position(compare: Open) -> None:
     page = compare("layer=0&step=add1&position=5")
     area = page.locator("#depth-chart .plot-area.is-drawn")
@@ -314,6 +319,7 @@ def test_a_click_in_the_map_over_depth_moves_step_and_position(compare: Open) ->
     expect(page).to_have_url(re.compile("position=1(&|$)"))
 
 
+@pytest.mark.long
 def test_distances_of_heads_are_the_servers_and_lead_to_the_head(
     compare: Open, compared: Any, agrees: Agrees
 ) -> None:
@@ -360,7 +366,8 @@ def test_textbook_says_that_only_the_wiring_differs(compare: Open, compared: Any
         expect(page.locator(f"#river-{norm} .side-trained")).to_contain_text("Random weights")
 
 
-@pytest.mark.parametrize("lang", ["en", "ja"])
+@pytest.mark.long
+@pytest.mark.parametrize("lang", ["ja", long("en")])
 def test_weights_of_one_twin_in_both_placements_mark_the_experiment(
     compare: Open, lang: str
 ) -> None:
@@ -398,7 +405,7 @@ def test_parallel_wiring_has_one_column_and_says_why(compare: Open, checkpoints:
 # -- who places the norm where ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("lang", ["en", "ja"])
+@pytest.mark.parametrize("lang", ["ja", long("en")])
 def test_who_places_the_norm_where_has_a_source_in_every_row(compare: Open, lang: str) -> None:
     page = compare(lang=lang)
     rows = page.locator("#who tbody tr")
@@ -439,6 +446,7 @@ def test_a_link_shows_the_same_view_in_the_other_language(compare: Open, open_pa
     expect(again.get_by_role("radio", name="差の平均")).to_be_checked()
 
 
+@pytest.mark.long
 def test_the_link_to_the_table_stays_at_the_table(open_page: Open, server: str) -> None:
     page = open_page(viewport=SIZES[1280])
     page.goto(f"{server}/compare?lang=en#who")
@@ -453,8 +461,8 @@ def test_the_link_to_the_table_stays_at_the_table(open_page: Open, server: str) 
     [
         ("ja", "light", "step=add1"),
         ("en", "dark", "step=attn.softmax&layer=1"),
-        ("ja", "dark", "step=ln_final.affine&layer=3"),
-        ("en", "light", "step=unembed&layer=3&weights=pre"),
+        long("ja", "dark", "step=ln_final.affine&layer=3"),
+        long("en", "light", "step=unembed&layer=3&weights=pre"),
     ],
 )
 def test_everything_has_a_name_and_fits(
@@ -468,7 +476,10 @@ def test_everything_has_a_name_and_fits(
 
 @pytest.mark.parametrize(
     "text",
-    ["1 2 1 2 1 2", "<b>x</b> <img src=x onerror=alert(1)>", "a&amp;b &lt;i&gt;", "2020-01-01"],
+    [
+        "<b>x</b> <img src=x onerror=alert(1)>",
+        *map(long, ["1 2 1 2 1 2", "a&amp;b &lt;i&gt;", "2020-01-01"]),
+    ],
 )
 def test_tokens_show_as_typed_beside_the_map(compare: Open, text: str) -> None:
     page = compare("step=attn.softmax&layer=1", text=text)
@@ -504,6 +515,7 @@ def test_a_text_that_cannot_run_is_refused_with_both_numbers(
     at_rest(page)
 
 
+@pytest.mark.long
 def test_a_text_taken_back_while_it_runs_leaves_what_is_shown(compare: Open) -> None:
     page = compare("position=2")
     before = page.locator("#tokens").inner_text()
@@ -524,6 +536,7 @@ def test_a_text_taken_back_while_it_runs_leaves_what_is_shown(compare: Open) -> 
     assert page.locator("#tokens").inner_text() == before
 
 
+@pytest.mark.long
 def test_the_copied_request_gives_the_differences_on_the_screen(
     compare: Open, compared: Any
 ) -> None:

@@ -20,6 +20,7 @@ from model.twins import evaluate, weights
 from model.twins.text import bos_and_size
 from tests.checkpoint_folders import HARD_TEXTS
 from tests.conftest import serving
+from tests.long import long
 
 Open = Callable[..., Page]
 AUDIT = (Path(__file__).parent / "audit.js").read_text(encoding="utf-8")
@@ -142,6 +143,7 @@ def test_heads_are_sorted_and_filtered_by_what_is_chosen(look: Open, ask: Any) -
     expect(page.locator("#grid-note")).to_contain_text("No head is left")
 
 
+@pytest.mark.long
 def test_chance_levels_and_sources_stand_beside_the_definitions(look: Open, ask: Any) -> None:
     page = look("norm=post")
     page.get_by_text("How each figure is defined").click()
@@ -166,7 +168,7 @@ def test_a_text_in_which_nothing_stands_out_says_so(look: Open) -> None:
 # -- known heads ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("norm", "best"), [("pre", "L1H0"), ("post", "L3H3")])
+@pytest.mark.parametrize(("norm", "best"), [("post", "L3H3"), long("pre", "L1H0")])
 def test_the_test_names_the_heads_that_the_evaluation_command_names(
     look: Open, norm: Norm, best: str
 ) -> None:
@@ -254,7 +256,9 @@ def test_the_sentence_has_this_texts_own_words_and_figures(look: Open, ask: Any)
     expect(says).to_contain_text(f"{weights[key] * 100:.0f} % の割合")
 
 
-@pytest.mark.parametrize("stage", ["dot", "scaled", "masked", "softmax", "lengths", "norm_based"])
+@pytest.mark.parametrize(
+    "stage", ["masked", "norm_based", *map(long, ["dot", "scaled", "softmax", "lengths"])]
+)
 def test_every_stage_shows_the_numbers_of_the_api(look: Open, ask: Any, stage: str) -> None:
     page = look(f"norm=pre&layer=1&head=0&position=5&stage={stage}")
     at = "blocks.1.attn"
@@ -377,6 +381,7 @@ def test_options_change_the_picture_and_say_so_but_never_the_data(look: Open, as
     assert fragment_of(page)["range"] == "own"
 
 
+@pytest.mark.long
 def test_pieces_of_one_character_are_joined_without_losing_weight(look: Open, ask: Any) -> None:
     text = "猫が😀好き。"
     page = look("norm=pre&layer=0&head=0&pieces=merged", text=text)
@@ -428,6 +433,7 @@ def test_a_pinned_head_keeps_its_run_beside_another_text_and_placement(
     expect(again.locator(".heads-side")).to_have_count(1)
 
 
+@pytest.mark.long
 def test_a_pin_of_a_model_that_is_not_there_is_said_and_can_be_let_go(
     look: Open, expected_problems: list[str]
 ) -> None:
@@ -446,6 +452,7 @@ def look_at_problem(look: Open, fragment: str) -> Page:
     return page
 
 
+@pytest.mark.long
 def test_a_head_that_no_server_gave_is_asked_for_again(
     look: Open, expected_problems: list[str]
 ) -> None:
@@ -531,7 +538,7 @@ def test_units_and_the_tokens_that_drive_one_are_those_of_the_api(look: Open, as
     assert fragment_of(page)["unit"] == str(unit)
 
 
-@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("norm", ["post", long("pre")])
 def test_the_lens_shows_every_state_and_the_norm_it_went_through(
     look: Open, ask: Any, norm: str
 ) -> None:
@@ -553,7 +560,7 @@ def test_the_lens_shows_every_state_and_the_norm_it_went_through(
 # -- tokens as they are, other models --------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", HARD_TEXTS)
+@pytest.mark.parametrize("text", [HARD_TEXTS[-1], *map(long, HARD_TEXTS[:-1])])
 def test_tokens_stand_as_typed_wherever_they_are_shown(
     look: Open, checkpoints: str, text: str
 ) -> None:
@@ -571,6 +578,7 @@ def test_tokens_stand_as_typed_wherever_they_are_shown(
     assert labels == tokens
 
 
+@pytest.mark.long
 def test_the_first_query_is_on_top_and_blank_tokens_keep_their_ticks(
     look: Open, checkpoints: str
 ) -> None:
@@ -585,6 +593,7 @@ def test_the_first_query_is_on_top_and_blank_tokens_keep_their_ticks(
     assert len(blank["z"]) != 4 or blank["plot"] == size
 
 
+@pytest.mark.long
 def test_a_model_in_parallel_wiring_is_shown_without_a_norm_on_the_sum(
     look: Open, checkpoints: str
 ) -> None:
@@ -615,6 +624,7 @@ def test_numbers_of_heads_agree_in_address_page_and_copied_request(
     assert '"layer":0' in command
 
 
+@pytest.mark.long
 def test_a_text_that_is_too_long_is_refused_with_both_numbers(
     look: Open, checkpoints: str, expected_problems: list[str]
 ) -> None:
@@ -633,6 +643,7 @@ def test_a_text_that_is_too_long_is_refused_with_both_numbers(
     expect(page.locator(".heads-written h3")).to_be_visible()
 
 
+@pytest.mark.long
 def test_pictures_of_a_long_text_come_block_by_block_and_the_page_says_so(
     look: Open, checkpoints: str
 ) -> None:
@@ -662,8 +673,8 @@ def test_pictures_of_a_long_text_come_block_by_block_and_the_page_says_so(
     [
         ("ja", "light", 1280, "norm=pre"),
         ("en", "dark", 390, "as=lines&test=yes"),
-        ("ja", "dark", 390, "special=hidden&sort=value"),
-        (
+        long("ja", "dark", 390, "special=hidden&sort=value"),
+        long(
             "en",
             "light",
             1280,
@@ -689,6 +700,7 @@ def test_the_page_can_be_read_by_everyone(
     assert unknown == []
 
 
+@pytest.mark.long
 def test_charts_follow_the_width_of_the_page(look: Open) -> None:
     page = look("norm=pre")
     for width in (390, 1280):

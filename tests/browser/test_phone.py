@@ -6,11 +6,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
+from tests.long import long
+
 Check = Callable[..., Any]
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
 
 
-@pytest.mark.parametrize("lang", ["ja", "en"])
+@pytest.mark.parametrize("lang", ["ja", long("en")])
 def test_no_step_scrolls_the_page_sideways(explore: Check, settled: Check, lang: str) -> None:
     page = explore("#model=textbook&norm=pre&layer=3&step=ln1.mean&depth=numbers", lang, **PHONE)
     for depth in ("numbers", "code"):

@@ -12,6 +12,8 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.long import long
+
 AUDIT = (Path(__file__).parent / "audit.js").read_text("utf-8")
 SIZES = {1280: {"width": 1280, "height": 860}, 390: {"width": 390, "height": 844}}
 TEXT = "おじいさんは山へ、おばあさんは川へ行きました。おじいさんは"
@@ -85,7 +87,7 @@ FIELDS: dict[str, tuple[str, str]] = {
 }
 
 
-@pytest.mark.parametrize("quantity", FIELDS)
+@pytest.mark.parametrize("quantity", ["length", *map(long, sorted(FIELDS.keys() - {"length"}))])
 def test_curves_and_maps_hold_the_apis_numbers(visit: Open, api: Api, quantity: str) -> None:
     page = visit(with_text(quantity=quantity, position=4))
     lines = [t for t in chart(page, "#curves") if t["mode"] == "lines+markers"]
@@ -158,7 +160,7 @@ def test_numbers_at_a_depth_are_the_apis(visit: Open, api: Api, agrees: Any) -> 
             assert agrees(text, values[3])
 
 
-@pytest.mark.parametrize("norm", ["post", "pre"])
+@pytest.mark.parametrize("norm", ["post", long("pre")])
 def test_the_ledgers_parts_total_the_state(visit: Open, api: Api, agrees: Any, norm: str) -> None:
     page = visit(with_text(norm=norm, position=4, sort="run"))
     page.locator("#ledger .card-more").click()
@@ -188,13 +190,15 @@ def test_the_ledgers_parts_total_the_state(visit: Open, api: Api, agrees: Any, n
         )
 
 
+@pytest.mark.long
 def test_a_pre_ln_state_on_the_way_meets_no_norm(visit: Open) -> None:
     page = visit(with_text(norm="pre", state="blocks.2.resid_mid", position=4))
     assert "No LayerNorm stands on the way" in text_of(page, "#ledger-check")
     assert page.locator(".stream-scales").count() == 0
 
 
-@pytest.mark.parametrize(("group", "field"), [("kind", "by_kind"), ("block", "by_layer")])
+@pytest.mark.long
+@pytest.mark.parametrize(("group", "field"), [("kind", "by_kind"), long("block", "by_layer")])
 def test_groups_are_the_servers(visit: Open, api: Api, agrees: Any, group: str, field: str) -> None:
     page = visit(with_text(group=group, sort="run", position=4))
     lines = api("/ledger", text=TEXT, norm="post", pos=4)[field]
@@ -206,12 +210,13 @@ def test_groups_are_the_servers(visit: Open, api: Api, agrees: Any, group: str, 
         assert agrees(length, line["length"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("written", "direction"),
     [
         ("dimension:17", {"dimension": 17}),
-        ("token:300", {"token": 300}),
-        ("point:blocks.1.attn.result[3,2]", {"point": "blocks.1.attn.result", "index": [3, 2]}),
+        long("token:300", {"token": 300}),
+        long("point:blocks.1.attn.result[3,2]", {"point": "blocks.1.attn.result", "index": [3, 2]}),
     ],
 )
 def test_parts_are_projected_on_a_direction(
@@ -228,6 +233,7 @@ def test_parts_are_projected_on_a_direction(
     assert agrees(total, book["total"]["projection"])
 
 
+@pytest.mark.long
 def test_bars_lie_on_the_side_of_their_sign(visit: Open) -> None:
     page = visit(with_text(position=4, norm="pre"))
     row = page.locator("#ledger-table tbody tr").filter(
@@ -354,7 +360,7 @@ def test_the_placement_changes_the_ledger_and_keeps_the_depth(visit: Open) -> No
     expect(page.locator("#depth-place")).to_have_text("block 1, Add ①")
 
 
-@pytest.mark.parametrize("lang", ["en", "ja"])
+@pytest.mark.parametrize("lang", ["ja", long("en")])
 def test_the_language_changes_in_place(visit: Open, lang: str) -> None:
     page = visit(with_text(position=4), lang=lang)
     table = page.locator("#ledger-table td.num").all_inner_texts()
@@ -371,9 +377,17 @@ def test_the_language_changes_in_place(visit: Open, lang: str) -> None:
     assert not re.search(r"\{\w+\}", page.locator("main").inner_text())
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("lang", ["en", "ja"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("width", "lang", "scheme"),
+    [
+        (1280, "en", "light"),
+        (390, "ja", "dark"),
+        *(long(width, "en", "dark") for width in (1280, 390)),
+        *(long(width, "ja", "light") for width in (1280, 390)),
+        long(390, "en", "light"),
+        long(1280, "ja", "dark"),
+    ],
+)
 def test_the_page_holds_what_every_reader_needs(
     visit: Open, width: int, lang: str, scheme: str
 ) -> None:
@@ -393,6 +407,7 @@ def test_on_a_phone_bars_and_figures_of_the_ledger_are_in_sight(visit: Open) -> 
         assert box and box["x"] >= 0 and box["x"] + box["width"] <= 390
 
 
+@pytest.mark.long
 def test_a_refused_direction_is_said_beside_the_ledger(
     visit: Open, expected_problems: list[str]
 ) -> None:
@@ -409,6 +424,7 @@ def test_a_refused_direction_is_said_beside_the_ledger(
     expect(page.locator("#ledger-table")).to_have_css("opacity", "1")
 
 
+@pytest.mark.long
 def test_a_text_that_is_too_long_is_refused_with_both_numbers(
     open_page: Open, server: str, expected_problems: list[str]
 ) -> None:
@@ -422,6 +438,7 @@ def test_a_text_that_is_too_long_is_refused_with_both_numbers(
     expect(page.locator("#text-error")).to_be_visible()
 
 
+@pytest.mark.long
 def test_random_weights_say_that_only_the_placement_differs(visit: Open) -> None:
     page = visit("#model=textbook&text=the+cat+sat+on+the+mat")
     assert "same random weights" in text_of(page, "#runs-note")
@@ -448,6 +465,7 @@ def test_a_checkpoints_other_wiring_is_marked(visit: Open, checkpoints: str) -> 
     expect(page.locator("#ledger-lead")).to_contain_text("Pre-LN (other wiring)")
 
 
+@pytest.mark.long
 def test_gpt2_runs_in_its_own_placement_first(visit: Open, checkpoints: str, agrees: Any) -> None:
     page = visit("#model=gpt2&text=A+B", base=checkpoints)
     assert page.locator("input[name=norm]:checked").input_value() == "pre"
@@ -473,7 +491,7 @@ def test_parallel_wiring_has_one_placement_and_says_so(visit: Open, checkpoints:
     assert "and" in writes  # one Add takes two writes
 
 
-@pytest.mark.parametrize("lang", ["en", "ja"])
+@pytest.mark.parametrize("lang", ["ja", long("en")])
 def test_tokens_show_as_typed_wherever_they_stand(visit: Open, checkpoints: str, lang: str) -> None:
     fragment = f"#model=words&text={quote(HOSTILE)}&position=0"
     page = visit(fragment, base=checkpoints, lang=lang)
@@ -490,6 +508,7 @@ def test_tokens_show_as_typed_wherever_they_stand(visit: Open, checkpoints: str,
     assert heads[2:] == [f"{i} {word}" for i, word in enumerate(words)]
 
 
+@pytest.mark.long
 def test_the_placement_may_change_while_a_text_is_on_its_way(visit: Open) -> None:
     page = visit(with_text(position=4))
     held: list[Any] = []
@@ -504,6 +523,7 @@ def test_the_placement_may_change_while_a_text_is_on_its_way(visit: Open) -> Non
     expect(page.locator("#ledger-lead")).to_contain_text("Pre-LN")
 
 
+@pytest.mark.long
 def test_what_is_copied_asks_for_this_ledger(visit: Open, api: Api) -> None:
     page = visit(with_text(position=4, norm="pre", state="blocks.1.out", direction="dimension:8"))
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -520,6 +540,7 @@ def test_what_is_copied_asks_for_this_ledger(visit: Open, api: Api) -> None:
             assert shown == f"{book['total']['projection']:.4g}".replace("-", "\N{MINUS SIGN}")
 
 
+@pytest.mark.long
 def test_a_lost_server_is_said_and_found_again(visit: Open, expected_problems: list[str]) -> None:
     expected_problems.append("Failed to load resource")
     page = visit(with_text(position=4))
@@ -533,6 +554,7 @@ def test_a_lost_server_is_said_and_found_again(visit: Open, expected_problems: l
     drawn(page)
 
 
+@pytest.mark.long
 def test_a_zero_vector_is_met_exactly(visit: Open, checkpoints: str) -> None:
     page = visit("#model=bert&text=A&position=0&state=blocks.0.resid_pre", base=checkpoints)
     assert page.locator("#ledger-table tfoot td.num").last.inner_text() == "0"

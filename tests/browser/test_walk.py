@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.long import long
+
 Check = Callable[..., Any]
 
 TEXTS = {"en": "The cat sat.", "ja": "猫が縁側で眠っていた。"}
@@ -30,8 +32,9 @@ def figure(page: Page, slot: str) -> str:
     return page.locator(f'[data-slot="{slot}"]').text_content() or ""
 
 
-@pytest.mark.parametrize("norm", ["post", "pre"])
-@pytest.mark.parametrize("lang", ["ja", "en"])
+@pytest.mark.parametrize(
+    ("lang", "norm"), [("ja", "post"), ("en", "pre"), long("ja", "pre"), long("en", "post")]
+)
 def test_type_choose_and_step_through_a_block_with_the_keyboard(
     explore: Check, settled: Check, trace: Check, agrees: Check, lang: str, norm: str
 ) -> None:
@@ -183,7 +186,7 @@ def test_the_depth_is_remembered(explore: Check, settled: Check) -> None:
     expect(page.locator("#depth-formula")).to_have_attribute("aria-selected", "true")
 
 
-@pytest.mark.parametrize("lang", ["ja", "en"])
+@pytest.mark.parametrize("lang", ["ja", long("en")])
 def test_a_link_shows_the_same_view_in_a_fresh_browser(
     explore: Check, settled: Check, lang: str
 ) -> None:

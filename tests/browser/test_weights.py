@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.long import long
+
 
 def predictions(server: str, **body: Any) -> list[str]:
     request = urllib.request.Request(
@@ -21,7 +23,7 @@ def predictions(server: str, **body: Any) -> list[str]:
     return [f"{100 * p['probability']:.1f}" for p in trace["predictions"]["positions"][-1]]
 
 
-@pytest.mark.parametrize("lang", ["en", "ja"])
+@pytest.mark.parametrize("lang", ["ja", long("en")])
 def test_the_other_twins_weights_are_a_marked_experiment(
     open_page: Callable[..., Page], server: str, lang: str
 ):
