@@ -20,9 +20,9 @@ run: $(INSTALLED)
 
 test: lint browser
 	# Several at a time. Those in a browser go by themselves: Playwright keeps its process's event
-	# loop to itself, and they wait more than they compute.
+	# loop to itself.
 	$(BIN)/python -m pytest -n 2 --dist loadfile --ignore tests/browser --ignore tests/static $(PYTEST_ARGS)
-	$(BIN)/python -m pytest -n 3 --dist worksteal tests/browser tests/static $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 2 --dist worksteal tests/browser tests/static $(PYTEST_ARGS)
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

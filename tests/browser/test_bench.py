@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.long import long
+
 Numbers = Callable[[str], list[float]]
 
 
@@ -46,7 +48,7 @@ def stage(page: Page, placement: str, name: str) -> str:
     return page.locator(f'#{placement} [data-stage="{name}"] .bench-stage-value').inner_text()
 
 
-@pytest.mark.parametrize("lang", ["en", "ja"])
+@pytest.mark.parametrize("lang", ["ja", long("en")])
 def test_the_bench_opens_on_the_worked_example_with_the_apis_numbers(
     bench: Any, answer: Any, numbers: Numbers, lang: str
 ) -> None:

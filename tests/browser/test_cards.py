@@ -24,8 +24,15 @@ def drawn(page: Page) -> None:
         expect(area).to_have_class(re.compile("is-drawn"))
 
 
-@pytest.mark.parametrize("norm", ["post", "pre"])
-@pytest.mark.parametrize(("step", "sublayer"), [("add1", "attn_out"), ("add2", "mlp_out")])
+@pytest.mark.parametrize(
+    ("norm", "step", "sublayer"),
+    [
+        ("post", "add1", "attn_out"),
+        ("pre", "add2", "mlp_out"),
+        long("pre", "add1", "attn_out"),
+        long("post", "add2", "mlp_out"),
+    ],
+)
 def test_every_row_of_an_add_is_the_apis_and_adds_up_where_it_says_so(
     explore: Any, trace: Any, numbers: Numbers, agrees: Any, norm: str, step: str, sublayer: str
 ) -> None:

@@ -159,6 +159,7 @@ def test_one_cursor_moves_both_runs_by_the_keyboard_alone(compare: Open, compare
 # -- values ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_lengths_of_an_add_are_those_of_both_runs(
     compare: Open, compared: Any, agrees: Agrees
 ) -> None:
@@ -243,6 +244,7 @@ def test_strips_of_both_runs_and_their_difference_have_one_range(
     expect(page).to_have_url(re.compile("dim=6"))
 
 
+@pytest.mark.long
 def test_maps_of_a_head_stand_beside_each_other_on_one_range(
     compare: Open, compared: Any, trace: Callable[..., dict[str, Any]], agrees: Agrees
 ) -> None:
@@ -337,6 +339,7 @@ def test_distances_of_heads_are_the_servers_and_lead_to_the_head(
     expect(page.locator(".compare-heads [aria-current]")).to_have_attribute("data-label", "L2H4")
 
 
+@pytest.mark.long
 def test_changes_of_the_prediction_are_the_servers(
     compare: Open, compared: Any, numbers: Callable[[str], list[float]]
 ) -> None:
@@ -355,6 +358,7 @@ def test_changes_of_the_prediction_are_the_servers(
 # -- which weights run -----------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_textbook_says_that_only_the_wiring_differs(compare: Open, compared: Any) -> None:
     page = compare("model=textbook&step=add1&position=2")
     expect(page.locator("#compare-words")).to_contain_text("Only the wiring differs")
@@ -460,7 +464,7 @@ def test_the_link_to_the_table_stays_at_the_table(open_page: Open, server: str) 
     ("lang", "theme", "fragment"),
     [
         ("ja", "light", "step=add1"),
-        ("en", "dark", "step=attn.softmax&layer=1"),
+        long("en", "dark", "step=attn.softmax&layer=1"),
         long("ja", "dark", "step=ln_final.affine&layer=3"),
         long("en", "light", "step=unembed&layer=3&weights=pre"),
     ],

@@ -156,6 +156,7 @@ def test_chance_levels_and_sources_stand_beside_the_definitions(look: Open, ask:
     expect(page.locator("#definitions")).to_contain_text("25 % of the room above chance")
 
 
+@pytest.mark.long
 def test_a_text_in_which_nothing_stands_out_says_so(look: Open) -> None:
     page = look("model=textbook")
     expect(page.locator("#grid-note")).to_contain_text("Nothing stands out")
@@ -257,7 +258,7 @@ def test_the_sentence_has_this_texts_own_words_and_figures(look: Open, ask: Any)
 
 
 @pytest.mark.parametrize(
-    "stage", ["masked", "norm_based", *map(long, ["dot", "scaled", "softmax", "lengths"])]
+    "stage", ["norm_based", *map(long, ["dot", "scaled", "masked", "softmax", "lengths"])]
 )
 def test_every_stage_shows_the_numbers_of_the_api(look: Open, ask: Any, stage: str) -> None:
     page = look(f"norm=pre&layer=1&head=0&position=5&stage={stage}")
@@ -672,7 +673,7 @@ def test_pictures_of_a_long_text_come_block_by_block_and_the_page_says_so(
     ("lang", "theme", "width", "fragment"),
     [
         ("ja", "light", 1280, "norm=pre"),
-        ("en", "dark", 390, "as=lines&test=yes"),
+        long("en", "dark", 390, "as=lines&test=yes"),
         long("ja", "dark", 390, "special=hidden&sort=value"),
         long(
             "en",

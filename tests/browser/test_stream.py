@@ -246,6 +246,7 @@ def test_bars_lie_on_the_side_of_their_sign(visit: Open) -> None:
     assert fill["x"] + fill["width"] <= zero["x"] + 1
 
 
+@pytest.mark.long
 def test_shares_over_depth_are_the_ledgers(visit: Open, api: Api, agrees: Any) -> None:
     page = visit(with_text(position=4))
     lines = [t for t in chart(page, "#survival-figure") if t["mode"] == "lines+markers"]
@@ -352,6 +353,7 @@ def test_a_link_shows_the_same_view(visit: Open) -> None:
     assert second.locator("input[name=norm]:checked").input_value() == "pre"
 
 
+@pytest.mark.long
 def test_the_placement_changes_the_ledger_and_keeps_the_depth(visit: Open) -> None:
     page = visit(with_text(position=4, state="blocks.1.ln1.out"))
     expect(page.locator("#ledger-lead")).to_contain_text("block 1, LayerNorm ①")
@@ -398,6 +400,7 @@ def test_the_page_holds_what_every_reader_needs(
     assert wide <= 0
 
 
+@pytest.mark.long
 def test_on_a_phone_bars_and_figures_of_the_ledger_are_in_sight(visit: Open) -> None:
     page = visit(with_text(norm="post"), width=390)
     cell = page.locator("#ledger-table tbody tr").first.locator("td.num").last.bounding_box()

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Route, expect
 
+from tests.long import long
+
 Check = Callable[..., Any]
 MODEL = "model=textbook"
 
@@ -64,6 +66,7 @@ def test_enter_runs_at_once_and_typing_waits_for_a_pause(explore: Check, settled
     assert '"text":"The cat"' in runs[-1]
 
 
+@pytest.mark.long
 def test_an_over_long_text_is_kept_and_both_numbers_are_said(
     explore: Check, settled: Check, expected_problems: list[str]
 ) -> None:
@@ -89,7 +92,7 @@ def _digits(text: str) -> list[str]:
     return "".join(c if c.isdigit() else " " for c in text).split()
 
 
-@pytest.mark.parametrize("text", ["", "   ", "\n\t", "\u3000"])
+@pytest.mark.parametrize("text", ["\u3000", *map(long, ["", "   ", "\n\t"])])
 def test_a_text_without_tokens_is_said_in_words(
     explore: Check, expected_problems: list[str], text: str
 ) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.long import long
+
 
 @pytest.fixture(scope="module")
 def record(server: str) -> dict[str, Any]:
@@ -16,7 +18,7 @@ def record(server: str) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("lang", ["en", "ja"])
+@pytest.mark.parametrize("lang", ["ja", long("en")])
 def test_what_is_drawn_is_the_record(
     open_page: Callable[..., Page], server: str, record: dict[str, Any], lang: str
 ):

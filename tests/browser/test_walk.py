@@ -270,6 +270,7 @@ def test_the_first_view_needs_no_request_for_its_numbers(
     assert first == []
 
 
+@pytest.mark.long
 def test_going_back_to_what_was_seen_asks_for_nothing(explore: Check, settled: Check) -> None:
     page = explore(f"#text=The+cat.&{MODEL}&norm=post&step=ln1.mean")
     for key, norm in (("ArrowRight", "Post-LN"), ("ArrowLeft", "Post-LN"), ("n", "Pre-LN")):
