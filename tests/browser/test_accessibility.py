@@ -7,15 +7,17 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.long import long
+
 Check = Callable[..., Any]
 AUDIT = (Path(__file__).parent / "audit.js").read_text("utf-8")
 VIEWS = [
     ("ja", "light", 1280, "step=add1&depth=words"),
     ("en", "dark", 1280, "step=attn.softmax&depth=numbers"),
     ("ja", "dark", 390, "step=ln1.affine&depth=formula"),
-    ("en", "light", 390, "step=mlp.act&depth=words"),
-    ("ja", "dark", 1280, "step=attn.qkv&depth=code"),
-    ("en", "light", 1280, "step=attn.out&depth=words"),
+    long("en", "light", 390, "step=mlp.act&depth=words"),
+    long("ja", "dark", 1280, "step=attn.qkv&depth=code"),
+    long("en", "light", 1280, "step=attn.out&depth=words"),
 ]
 
 

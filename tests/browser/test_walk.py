@@ -33,7 +33,7 @@ def figure(page: Page, slot: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("lang", "norm"), [("ja", "post"), ("en", "pre"), long("ja", "pre"), long("en", "post")]
+    ("lang", "norm"), [("ja", "post"), long("en", "pre"), long("ja", "pre"), long("en", "post")]
 )
 def test_type_choose_and_step_through_a_block_with_the_keyboard(
     explore: Check, settled: Check, trace: Check, agrees: Check, lang: str, norm: str
