@@ -6,8 +6,10 @@ infinities as null.
 
 import base64
 import gzip
+from collections.abc import Hashable
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Literal
+from functools import lru_cache
+from typing import Any, Literal, cast
 
 import numpy as np
 import orjson
@@ -97,10 +99,8 @@ def as_float32(value: object, digits: int | None = None) -> object:
     """
     if isinstance(value, float):
         return np.float32(value) if digits is None else float(f"{value:.{digits}g}")
-    if is_dataclass(value) and not isinstance(value, type):
-        return {
-            field.name: as_float32(getattr(value, field.name), digits) for field in fields(value)
-        }
+    if (names := _field_names(cast(Hashable, type(value)))) is not None:
+        return {name: as_float32(getattr(value, name), digits) for name in names}
     if isinstance(value, dict):
         return {key: as_float32(part, digits) for key, part in value.items()}
     if isinstance(value, list):
@@ -108,9 +108,15 @@ def as_float32(value: object, digits: int | None = None) -> object:
     return value
 
 
+@lru_cache(maxsize=256)
+def _field_names(kind: Any) -> tuple[str, ...] | None:
+    """Names of a dataclass's fields; null for any other type."""
+    return tuple(one.name for one in fields(kind)) if is_dataclass(kind) else None
+
+
 def compress(body: bytes) -> bytes:
     """gzip without a time stamp: the same reply has the same bytes."""
-    return gzip.compress(body, compresslevel=6 if len(body) < _LARGE else 1, mtime=0)
+    return gzip.compress(body, compresslevel=4 if len(body) < _LARGE else 1, mtime=0)
 
 
 def _plain(found: object, digits: int | None) -> object:
