@@ -270,6 +270,7 @@ def test_maps_of_a_head_stand_beside_each_other_on_one_range(
 # -- where the runs part ---------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_the_chart_over_depth_has_every_point_in_its_table(
     compare: Open, compared: Any, agrees: Agrees
 ) -> None:
@@ -502,6 +503,7 @@ def test_tokens_show_as_typed_beside_the_map(compare: Open, text: str) -> None:
     assert drawn["ticks"] == whole[::every] and drawn["type"] == "linear" and drawn["inner"] == 0
 
 
+@pytest.mark.long
 def test_a_text_that_cannot_run_is_refused_with_both_numbers(
     compare: Open, expected_problems: list[str]
 ) -> None:

@@ -90,6 +90,7 @@ def test_question_8_is_answered_in_both_ways_of_counting(visit: Open, lang: str)
         assert share in text_of(page, "#shares")
 
 
+@pytest.mark.long
 def test_every_figure_follows_the_sizes_and_the_link_keeps_them(visit: Open, server: str) -> None:
     page = visit("/cost")
     page.locator("#n_ctx").fill("1024")

@@ -124,6 +124,7 @@ def test_every_head_has_a_picture_its_figure_and_its_names(look: Open, ask: Any)
     assert set(labels) == named
 
 
+@pytest.mark.long
 def test_heads_are_sorted_and_filtered_by_what_is_chosen(look: Open, ask: Any) -> None:
     page = look("norm=post")
     heads = ask("/trace", text=TEXT, norm="post", digits=5)["heads"]
@@ -517,6 +518,7 @@ def test_by_keyboard_alone_a_head_is_found_opened_asked_pinned_and_compared(look
 # -- FFN units, logit lens ----------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_units_and_the_tokens_that_drive_one_are_those_of_the_api(look: Open, ask: Any) -> None:
     page = look("norm=post&layer=3&head=0&position=7")
     page.locator("#units-title").scroll_into_view_if_needed()
@@ -605,6 +607,7 @@ def test_a_model_in_parallel_wiring_is_shown_without_a_norm_on_the_sum(
     expect(page.locator(".heads-lens-table tbody tr").last).to_contain_text("resid_post")
 
 
+@pytest.mark.long
 def test_numbers_of_heads_agree_in_address_page_and_copied_request(
     look: Open, checkpoints: str
 ) -> None:

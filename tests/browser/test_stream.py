@@ -138,6 +138,7 @@ def test_growth_and_reset_are_said_with_this_runs_figures(
     assert "8 times" in post_words
 
 
+@pytest.mark.long
 def test_numbers_at_a_depth_are_the_apis(visit: Open, api: Api, agrees: Any) -> None:
     page = visit(with_text(position=3, state="blocks.2.resid_mid"))
     rows = {
@@ -477,6 +478,7 @@ def test_gpt2_runs_in_its_own_placement_first(visit: Open, checkpoints: str, agr
     assert agrees(page.locator("#ledger-table tfoot td.num").last.inner_text(), book["length"])
 
 
+@pytest.mark.long
 def test_parallel_wiring_has_one_placement_and_says_so(visit: Open, checkpoints: str) -> None:
     page = visit("#model=neox&text=A+B+A", base=checkpoints)
     assert "Post-LN is not defined for such a block" in text_of(page, "#runs-note")

@@ -157,6 +157,7 @@ def test_a_failed_check_is_loud(explore: Check, settled: Check) -> None:
     settled(page)
 
 
+@pytest.mark.long
 def test_examples_stand_in_both_languages_and_recent_texts_in_this_tab(
     explore: Check, settled: Check
 ) -> None:
