@@ -196,7 +196,8 @@ def _summarise(
 ) -> Trace:
     runnable, tokens, points = planned.runnable, planned.tokens, planned.points
     config, values = planned.config, recorder.values
-    checks = cheap_checks(runnable, recorder, recorder.keep)
+    spoilt = non_finite(values)
+    checks = cheap_checks(runnable, recorder, recorder.keep, spoilt)
     if request.verify:
         checks += costly_checks(runnable, recorder, planned.inputs)
     return Trace(
@@ -225,7 +226,7 @@ def _summarise(
         not_checked=_not_checked(config, request.verify),
         flags=[
             *_text_flags(planned),
-            *(Flag("non_finite", point, count) for point, count in non_finite(values).items()),
+            *(Flag("non_finite", point, count) for point, count in spoilt.items()),
         ],
         tensors=[_selected(selection, values, runnable) for selection in selections],
     )

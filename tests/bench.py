@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from app.encode import to_json
-from model.checks import cheap_checks
+from model.checks import cheap_checks, non_finite
 from model.hooks import Recorder, recording
 from model.memory import keep_freed_memory
 from model.points import catalogue
@@ -96,7 +96,7 @@ def recording_cost(runnable: Runnable, n: int) -> str:
 
     def checked() -> None:
         recorder = recorded()
-        cheap_checks(runnable, recorder, recorder.keep)
+        cheap_checks(runnable, recorder, recorder.keep, non_finite(recorder.values))
 
     assert torch.allclose(bare_run(runnable, ids), runnable.plain(ids), atol=1e-4)
     seconds = in_turns(

@@ -54,8 +54,9 @@ def peer_cost(runnable: Runnable, peer: nn.Module, n: int) -> str:
     ids = torch.randint(1, 30522, (n,), generator=torch.Generator().manual_seed(n))
     names = catalogue(runnable.config, n)
     everything = frozenset(name for name in names if not name.endswith("attn.result"))
-
-    same = frozenset(n for n in names if n.endswith((".resid_pre", ".out", ".pattern")))
+    # What the peer returns: the state before each block and after the last, and the patterns.
+    last_state = f"blocks.{runnable.config.n_layers - 1}.out"
+    same = frozenset(n for n in names if n.endswith((".resid_pre", ".pattern")) or n == last_state)
 
     def recorded(keep: frozenset[str]) -> Recorder:
         with recording(Recorder(keep)) as recorder:
@@ -68,7 +69,7 @@ def peer_cost(runnable: Runnable, peer: nn.Module, n: int) -> str:
         assert len(out.attentions) == runnable.config.n_layers
         return last
 
-    last = recorded(everything).values[f"blocks.{runnable.config.n_layers - 1}.out"]
+    last = recorded(everything).values[last_state]
     assert torch.allclose(last, with_outputs()[0], atol=1e-4)
     seconds = in_turns(
         lambda: peer(ids[None]),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from model.analysis.naming import names_of
+from model.analysis.naming import names_of, stands_out
 
 
 @dataclass(frozen=True)
@@ -48,62 +48,65 @@ def head_metrics(
     """
     n = len(ids)
     allowed = torch.ones(n, n).tril() if causal else torch.ones(n, n)  # [query, key]
-    even = allowed / allowed.sum(-1, keepdim=True)
-    masks = _masks(torch.tensor(ids), torch.tensor(special), causal)
-    weights = _weights(masks)
-    # All metrics of a layer in one product: [head, n²] @ [n², metric].
-    stacked = torch.stack([weight.flatten() for weight in weights.values()], dim=-1)
-    # A distance of 0 is a value; any other mask without an entry means that no query qualifies.
-    defined = [name not in masks or bool(masks[name].any()) for name in weights]
-    chance = (even.flatten() @ stacked).tolist()
-    many = allowed.sum(-1) >= 2  # queries with a choice
+    counted = _counted(torch.tensor(ids), torch.tensor(special), causal)
+    names = list(counted)
+    asked = torch.stack([of.any(-1) for of in counted.values()])  # [metric, query]
+    # No pair of tokens lies at any distance from itself, and yet 0 is a distance.
+    asked[names.index("mean_distance")] = True
+    by_query = torch.stack(list(counted.values()), dim=-1).float()  # [query, key, metric]
+    even = _shares((allowed / allowed.sum(-1, keepdim=True))[None], by_query)[0]
+    shares = torch.stack([_shares(pattern, by_query) for pattern in patterns])
+    n_asked = asked.sum(-1)  # [metric]
+    defined = (n_asked > 0).tolist()
+    values = (shares.sum(-1) / n_asked).tolist()  # [layer, head, metric]
+    chances = (even.sum(-1) / n_asked).tolist()
+    clear = stands_out(shares.double() - even.double(), asked).tolist()
+    entropies = _entropies(patterns, allowed)
+    found = []
+    for layer, of_layer in enumerate(values):
+        for head, row in enumerate(of_layer):
+            metrics = {
+                name: Metric(value, chance) if is_defined else Metric(None, None)
+                for name, value, chance, is_defined in zip(
+                    names, row, chances, defined, strict=True
+                )
+            }
+            metrics["entropy"] = entropies[layer][head]
+            outstanding = {
+                name: (row[place], chances[place])
+                for place, name in enumerate(names)
+                if clear[layer][head][place]
+            }
+            label = f"L{layer}H{head}"
+            found.append(HeadMetrics(layer, head, label, metrics, names_of(outstanding)))
+    return found
+
+
+def _shares(pattern: Tensor, by_query: Tensor) -> Tensor:
+    """What each query gives to the keys that a metric counts [head, metric, query].
+
+    Args:
+        pattern: [head, query, key].
+        by_query: how much each key counts [query, key, metric].
+    """
+    return (pattern.transpose(0, 1) @ by_query).permute(1, 2, 0)
+
+
+def _entropies(patterns: list[Tensor], allowed: Tensor) -> list[list[Metric]]:
+    """Entropy of each head's rows over that of an even row, for queries with a choice."""
+    choices = allowed.sum(-1)  # [query]
+    many = choices >= 2
+    if not bool(many.any()):
+        return [[Metric(None, None)] * len(pattern) for pattern in patterns]
+    most = choices[many].log()
     return [
-        HeadMetrics(
-            layer, head, f"L{layer}H{head}", metrics, _names(metrics, pattern[head], masks, even)
-        )
-        for layer, pattern in enumerate(patterns)
-        for head, metrics in enumerate(
-            _layer_metrics(pattern, list(weights), stacked, defined, chance, many, allowed)
-        )
+        [Metric(value, 1.0) for value in (rows.sum(-1) / most).mean(-1).tolist()]
+        for rows in (torch.special.entr(pattern[:, many]) for pattern in patterns)
     ]
 
 
-def _names(
-    metrics: dict[str, Metric], pattern: Tensor, masks: dict[str, Tensor], even: Tensor
-) -> list[str]:
-    values = {name: (metric.value, metric.chance) for name, metric in metrics.items()}
-    return names_of(values, pattern, masks, even)
-
-
-def _layer_metrics(
-    pattern: Tensor,
-    names: list[str],
-    stacked: Tensor,
-    defined: list[bool],
-    chance: list[float],
-    many: Tensor,
-    allowed: Tensor,
-) -> list[dict[str, Metric]]:
-    values = (pattern.flatten(1) @ stacked).tolist()  # [head, metric]
-    entropies: list[float | None] = [None] * len(values)
-    if bool(many.any()):
-        row = torch.special.entr(pattern[:, many]).sum(-1)  # [head, query]
-        entropies = (row / allowed.sum(-1)[many].log()).mean(-1).tolist()
-    result = []
-    for row_values, entropy in zip(values, entropies, strict=True):
-        metrics = {
-            name: Metric(value, even) if is_defined else Metric(None, None)
-            for name, value, even, is_defined in zip(
-                names, row_values, chance, defined, strict=True
-            )
-        }
-        metrics["entropy"] = Metric(entropy, None if entropy is None else 1.0)
-        result.append(metrics)
-    return result
-
-
-def _masks(ids: Tensor, special: Tensor, causal: bool) -> dict[str, Tensor]:
-    """Which a[i, j] a metric counts [query, key]."""
+def _counted(ids: Tensor, special: Tensor, causal: bool) -> dict[str, Tensor]:
+    """How much a[i, j] counts in each metric [query, key]: whether it does, or its distance."""
     n = len(ids)
     i, j = torch.arange(n)[:, None], torch.arange(n)[None, :]
     seen = (j <= i) if causal else torch.ones(n, n, dtype=torch.bool)
@@ -115,6 +118,7 @@ def _masks(ids: Tensor, special: Tensor, causal: bool) -> dict[str, Tensor]:
         "same_token": (ids[:, None] == ids[None, :]) & (i != j) & seen,
         "induction": induction_mask(ids),
         "special_share": special[None, :] & seen,
+        "mean_distance": (i - j).abs(),
     }
 
 
@@ -129,14 +133,3 @@ def induction_mask(ids: Tensor) -> Tensor:
     after_same[..., 0] = False
     return after_same.tril()
 
-
-def _weights(masks: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Weight of each a[i, j] in a metric [query, key], the mean over its queries included."""
-    weights = {}
-    for name, mask in masks.items():
-        qualifying = mask.any(-1).sum().clamp(min=1)
-        weights[name] = mask.float() / qualifying
-    n = len(masks["self"])
-    place = torch.arange(n)
-    weights["mean_distance"] = (place[:, None] - place[None, :]).abs().float() / n
-    return weights

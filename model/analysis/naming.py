@@ -30,52 +30,33 @@ NAMING_METRICS = (
 )
 
 
-def clears_margin(value: float | None, chance: float | None) -> bool:
-    """Whether a metric exceeds chance by enough to be looked at further."""
-    if value is None or chance is None or chance >= 1:
-        return False
-    return value - chance >= MARGIN * (1 - chance)
-
-
-def stands_out(pattern: Tensor, mask: Tensor, even: Tensor) -> bool:
-    """Whether one head's excess over chance is more than an accident of a few rows.
+def stands_out(excess: Tensor, asked: Tensor) -> Tensor:
+    """Whether an excess over chance is more than an accident of a few rows [..., metric].
 
     Args:
-        pattern: of the head [query, key].
-        mask: which keys the metric counts [query, key]; queries without any are not asked.
-        even: the pattern of even attention [query, key].
+        excess: share minus chance level [..., metric, query], zero where a query is not asked.
+        asked: which queries a metric asks [metric, query].
     """
-    asked = mask.any(-1)
-    n = int(asked.sum())
-    if n < QUERIES:
-        return False
-    excess = ((pattern - even) * mask)[asked].sum(-1).double()  # [query]
-    mean = float(excess.mean())
-    error = float(excess.std()) / math.sqrt(n)
-    most = int((excess > 0).sum()) > n / 2
-    return most and mean >= ERRORS * error
+    n = asked.sum(-1)  # [metric]
+    mean = excess.sum(-1) / n
+    variance = ((excess - mean[..., None]) * asked).square().sum(-1) / (n - 1)
+    most = (excess > 0).sum(-1) > n / 2
+    return (n >= QUERIES) & most & (mean >= ERRORS * (variance / n).sqrt())
 
 
-def names_of(
-    values: dict[str, tuple[float | None, float | None]],
-    pattern: Tensor,
-    masks: dict[str, Tensor],
-    even: Tensor,
-) -> list[str]:
+def names_of(outstanding: dict[str, tuple[float, float]]) -> list[str]:
     """Metrics that a head may be called after, the one farthest above chance first.
 
     Args:
-        values: value and chance level of each metric.
-        masks: boolean [query, key] by metric.
+        outstanding: value and chance level of each metric that stands out.
     """
-    found: list[tuple[float, str]] = []
-    for name in NAMING_METRICS:
-        value, chance = values[name]
-        if value is None or chance is None or not clears_margin(value, chance):
-            continue
-        if stands_out(pattern, masks[name], even):
-            found.append(((value - chance) / (1 - chance), name))
-    return [name for _, name in sorted(found, key=lambda one: -one[0])]
+    farthest = {
+        name: (value - chance) / (1 - chance)
+        for name, (value, chance) in outstanding.items()
+        if name in NAMING_METRICS and chance < 1
+    }
+    cleared = [name for name in farthest if farthest[name] >= MARGIN]
+    return sorted(cleared, key=lambda name: -farthest[name])
 
 
 def is_named(excess: Tensor) -> bool:

@@ -151,28 +151,28 @@ def outliers(states: list[State], values: Mapping[str, Tensor]) -> Outliers:
     found = reached >= least
     # A share is at most 1, so that 2 puts every outlier before every other.
     ranked = shares.nan_to_num(0.0).amax(0) + 2.0 * found
-    best = ranked.argsort(descending=True, stable=True)[:LISTED].tolist()
-    single = torch.stack(
-        [_share(values[state.point][:, best], state.length[:, None]) for state in states]
-    )  # [state, pos, listed]
+    best = ranked.argsort(descending=True, stable=True)[:LISTED]
+    listed = torch.stack([values[state.point][:, best] for state in states])
+    lengths = torch.stack([state.length for state in states])  # [state, pos]
+    largest, pos = _share(listed, lengths[..., None]).max(dim=1)  # [state, listed]
     return Outliers(
         points=[state.point for state in states],
         threshold=shares.new_tensor(threshold),
         least_states=least,
         count=int(found.sum()),
         dimensions=[
-            _dimension(i, bool(found[i]), int(reached[i]), shares[:, i], single[..., place])
-            for place, i in enumerate(best)
+            DimensionShare(i, *row)
+            for i, *row in zip(
+                best.tolist(),
+                found[best].tolist(),
+                reached[best].tolist(),
+                shares[:, best].T,
+                largest.T,
+                pos.T.tolist(),
+                strict=True,
+            )
         ],
     )
-
-
-def _dimension(
-    i: int, outlier: bool, reached: int, share: Tensor, single: Tensor
-) -> DimensionShare:
-    """One dimension; ``single`` is its share [state, pos] of each vector."""
-    largest, pos = single.max(dim=-1)
-    return DimensionShare(i, outlier, reached, share, largest, pos.tolist())
 
 
 def _share(component: Tensor, length: Tensor) -> Tensor:

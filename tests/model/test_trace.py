@@ -29,6 +29,11 @@ def trace(registry, text=MIXED, norm="post", include=(), config=None, verify=Fal
     return run_trace(registry, TraceRequest(text, "textbook", norm, None, config, entries, verify))
 
 
+def checks_of(runnable, recorder):
+    spoilt = checks_module.non_finite(recorder.values)
+    return checks_module.cheap_checks(runnable, recorder, recorder.keep, spoilt)
+
+
 def refusal(registry, **request):
     with pytest.raises(ModelError) as caught:
         trace(registry, **request)
@@ -155,10 +160,10 @@ def test_a_wrong_sum_and_a_wrong_norm_fail_their_checks(registry):
         wrong[2, 3] += 0.01
         recorder_with_fault = checks_module.Recorder(recorder.keep, {**values, point: wrong})
         recorder_with_fault.ran = recorder.ran
-        found = checks_module.cheap_checks(runnable, recorder_with_fault, recorder.keep)
+        found = checks_of(runnable, recorder_with_fault)
         assert (name, point) in {(c.name, c.point) for c in found if not c.ok}
     short = checks_module.Recorder(recorder.keep, {})
-    found = checks_module.cheap_checks(runnable, short, recorder.keep)
+    found = checks_of(runnable, short)
     assert [(c.name, c.ok) for c in found] == [("captured", False)]
 
 
