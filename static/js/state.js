@@ -43,7 +43,8 @@ const FIELDS = {
   layer: whole, head: whole, position: whole,
 };
 
-const EXPLORER = { step: matching(STEP), depth: oneOf(...DEPTHS), dim: whole };
+/** The explorer's own fields. */
+export const EXPLORER = { step: matching(STEP), depth: oneOf(...DEPTHS), dim: whole };
 
 /**
  * Read a fragment ('#text=…&layer=1'). Unknown or malformed parts are left out, never guessed.

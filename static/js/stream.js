@@ -21,7 +21,6 @@ const OF_THE_LEDGER = ['position', 'state', 'direction', 'norm'];
 let waiting = null;
 let asked = 0;
 let books = null; // the ledger of each run that is on the page
-let page = null; // its first question is asked while it is being made
 
 const nameOf = ({ model }) => {
   const name = t(`norm.name.${model.norm}`);
@@ -101,12 +100,12 @@ function body() {
   return ledgerBody(view, view.run);
 }
 
-page = startTextPage({
+const page = startTextPage({
   own: {
     quantity: oneOf(...Object.keys(QUANTITIES)), state: matching(/^[a-z0-9_.]{1,80}$/), kind: oneOf(...KINDS), group: oneOf(...GROUPS), sort: oneOf(...SORTS), direction: matching(DIRECTION),
   },
   initial: { quantity: 'length', kind: 'embed', group: 'part', sort: 'size' },
-  ask: (run, state, signal) => bothRuns(run, page?.models.some(({ id, wiring }) => id === run.model && wiring === 'sequential'), { lang: lang(), signal }),
+  ask: (run, state, signal) => bothRuns(run, page.models.some(({ id, wiring }) => id === run.model && wiring === 'sequential'), { lang: lang(), signal }),
   draw,
   said: (reply) => t('stream.announce.run', { count: reply.tokens.length }),
   copies: {

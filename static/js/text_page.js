@@ -1,17 +1,19 @@
 /**
  * A page that runs a typed text: keeps its state in the address, asks the API where the run changed,
- * says what went wrong, and hands each answer to the page. Knows no figure; the explorer, whose walk
- * has more to keep together, has its own (main.js).
+ * says what went wrong, and hands each answer to the page. Knows no figure.
  *
- * startTextPage({own, initial, runs, ask, draw, live}) → {store, set, reply, refresh, redraw}
+ * startTextPage({own, initial, given, runs, ask, draw, said, placed, copies}) → the page (see its end)
  *   own      the page's own fields of the address, each with its reader (see state.js)
- *   initial  their values where the address says nothing
- *   runs     the names of those that change what is asked for, besides text, pair, model, norm, weights, size
+ *   initial  values of the state where the address says nothing
+ *   given    {state, reply}: a run that the page brought along, and the state that it answers
+ *   runs     the names of those that change what is asked for, besides RUN_STATE
  *   ask      async (body, state, signal) → reply with `model` and `tokens`; `body` names the run
  *   draw     (reply, state, changed) → void; `changed` is the Set of names since the last drawing, or
  *            null for all (a new reply, another language)
  *   said     (reply) → the sentence for screen readers when a new reply is there
- * The page's template includes _controls.html and _menus.html; the toggle may be absent.
+ *   placed   (reply, state) → the state as the address spells it; without it, as it was drawn
+ *   copies   further entries of the menu for copying
+ * The page's template includes _controls.html and _menus.html; toggle and tokens may be absent.
  */
 
 import { ApiError, get, newestOnly } from './api.js';
@@ -41,13 +43,15 @@ export const inRange = (state, { model, tokens }) => ({
   position: clamp(state.position, tokens.length),
 });
 
-export function startTextPage({ own = {}, initial = {}, runs = [], ask, draw, said, copies = {} }) {
+const whenIdle = (task) => ('requestIdleCallback' in window ? requestIdleCallback(task) : setTimeout(task, 0));
+
+export function startTextPage({ own = {}, initial = {}, given, runs = [], ask, draw, said, placed = (_, state) => state, copies = {} }) {
   const store = createStore({ text: t('example.default'), ...initial, ...parseFragment(location.hash, own) });
   const runNames = [...RUN_STATE, ...runs];
   const runner = newestOnly();
   const replies = new Map(); // what was asked for -> reply
   const problem = createProblem(() => refresh());
-  let models = [];
+  let models = given ? [given.reply.model] : [];
   let reply = null;
   let writeTimer = null;
 
@@ -65,7 +69,6 @@ export function startTextPage({ own = {}, initial = {}, runs = [], ask, draw, sa
 
   function setBusy(busy) {
     $('#busy').hidden = !busy;
-    $('#main').toggleAttribute('data-busy', busy);
     $('#main').setAttribute('aria-busy', String(busy));
     watchLoading(busy && models.find(({ id }) => id === store.state.model)?.kind !== 'trained' ? store.state.model : null);
   }
@@ -102,6 +105,7 @@ export function startTextPage({ own = {}, initial = {}, runs = [], ask, draw, sa
   }
 
   function adopt(made) {
+    const isNew = reply !== made;
     reply = made;
     problem.clear();
     // What was asked for as 'the model's own' is now known by name, and that is the same run.
@@ -110,22 +114,21 @@ export function startTextPage({ own = {}, initial = {}, runs = [], ask, draw, sa
     store.set(named);
     document.documentElement.dataset.ready = 'yes';
     show(null);
-    if (said) announce(said(reply));
+    if (said && isNew) announce(said(reply));
   }
 
   async function refresh() {
     const { state } = store;
     const key = keyOf(state);
+    const kept = replies.get(key);
     problem.stopRetrying();
-    if (replies.has(key)) {
-      runner.abort();
-      setBusy(false);
-      adopt(replies.get(key));
+    if (kept) {
+      settle();
+      adopt(kept);
       return;
     }
     if (!state.text.trim()) {
-      runner.abort();
-      setBusy(false);
+      settle();
       problem.show(new ApiError({ code: 'empty_text', field: 'text' }, 422));
       return;
     }
@@ -145,7 +148,7 @@ export function startTextPage({ own = {}, initial = {}, runs = [], ask, draw, sa
 
   function writeAddress() {
     clearTimeout(writeTimer);
-    const state = reply ? inRange(store.state, reply) : store.state;
+    const state = reply ? placed(reply, inRange(store.state, reply)) : store.state;
     history.replaceState(history.state, '', `${location.pathname}${location.search}#${formatFragment(state, own)}`);
   }
 
@@ -192,8 +195,26 @@ export function startTextPage({ own = {}, initial = {}, runs = [], ask, draw, sa
     }
   }
 
+  if (given) keep(keyOf({ ...store.state, ...given.state }), given.reply);
+  if (models.length) modelSelect.update(models, store.state);
+  toggle?.update(store.state.norm);
   textbox.show(store.state.text);
-  refresh();
-  loadModels();
-  return { store, set, refresh, redraw: () => show(null), copyLink: () => copy(link(), 'copy.link.done'), get reply() { return reply; }, get models() { return models; } };
+  // When the page has this object: its drawings use it.
+  queueMicrotask(refresh);
+  whenIdle(loadModels);
+  return {
+    store,
+    set,
+    refresh,
+    textbox,
+    redraw: () => show(null),
+    link,
+    copyLink: () => copy(link(), 'copy.link.done'),
+    get reply() {
+      return reply;
+    },
+    get models() {
+      return models;
+    },
+  };
 }

@@ -49,3 +49,14 @@ def test_the_other_twins_weights_are_a_marked_experiment(
     # In the placement that they were trained in, the same weights are no experiment.
     other.locator("#toggle input[value=post]").check(force=True)
     expect(other.locator("#notices")).to_be_empty()
+
+
+def test_a_link_that_names_other_weights_alone_does_not_show_the_example_that_came_along(
+    open_page: Callable[..., Page], server: str
+):
+    page = open_page(base_url=server, viewport={"width": 1280, "height": 860})
+    page.goto("/?lang=en")
+    own = page.locator("#toggle input:checked").get_attribute("value")
+    other = open_page(base_url=server, viewport={"width": 1280, "height": 860})
+    other.goto(f"/?lang=en#weights={'pre' if own == 'post' else 'post'}")
+    expect(other.locator("#notices .is-loud")).to_be_visible()
