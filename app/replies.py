@@ -62,6 +62,8 @@ class ModelReply(Reply):
     activation: str
     eps: float
     causal: bool
+    attention_bias: bool
+    score_divisors: list[float]
     text_pair: bool
     parameters: int
     languages: list[str]

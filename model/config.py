@@ -1,5 +1,6 @@
 """Shape and arithmetic of a Transformer as one frozen value; must not know any weights."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -97,6 +98,11 @@ class ModelConfig:
     @property
     def d_head(self) -> int:
         return self.d_model // self.n_heads
+
+    def score_divisor(self, layer: int) -> float:
+        """What q·k is divided by in a block before the softmax; sqrt(d_head) in the 2017 paper."""
+        root = math.sqrt(self.d_head) if self.scale_scores else 1.0
+        return root * (layer + 1) if self.scale_by_layer else root
 
     @property
     def has_position_vectors(self) -> bool:

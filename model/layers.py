@@ -215,9 +215,7 @@ class SelfAttention(Part):
         self.W_K = nn.Linear(d_model, d_model, bias=bias)
         self.W_V = nn.Linear(d_model, d_model, bias=bias)
         self.W_O = nn.Linear(d_model, d_model, bias=bias)
-        self.divisor = math.sqrt(self.d_head) if config.scale_scores else 1.0
-        if config.scale_by_layer:
-            self.divisor *= layer + 1
+        self.divisor = config.score_divisor(layer)
         if self.causal:
             self.register_buffer("later", later_keys(config.n_ctx), persistent=False)
         self.rotate = None if config.rotary is None else Rotate(config.rotary, config.n_ctx)

@@ -26,6 +26,8 @@ class ModelEntry:
 
     Attributes:
         norms: the placements it was trained in.
+        attention_bias: whether the four matrices of Attention have a bias.
+        score_divisors: what q·k is divided by, layer by layer; sqrt(d_head) as a rule.
         text_pair: whether it reads two texts.
         licence: of the weights; null where the folder does not say.
     """
@@ -46,6 +48,8 @@ class ModelEntry:
     activation: str
     eps: float
     causal: bool
+    attention_bias: bool
+    score_divisors: list[float]
     text_pair: bool
     parameters: int
     languages: list[str]
@@ -110,6 +114,8 @@ def entry_of(config: ModelConfig, text_pair: bool = False, **about: object) -> M
         activation=config.activation,
         eps=config.eps,
         causal=config.causal,
+        attention_bias=config.attention_bias,
+        score_divisors=[config.score_divisor(layer) for layer in range(config.n_layers)],
         text_pair=text_pair,
         parameters=config.n_parameters,
         **about,  # type: ignore[arg-type]
