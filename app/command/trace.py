@@ -110,9 +110,8 @@ def tables_of(trace: dict[str, Any], lang: str) -> list[str]:
     lines += table(
         ["name", "point", "value", "limit", "ok"],
         [
-            [c["name"], c["point"] or "", f"{c['value']:g}", f"{c['limit']:g}", _tick(c["ok"])]
+            [c["name"], c["point"] or "", _number(c["value"]), f"{c['limit']:g}", _tick(c["ok"])]
             for c in trace["checks"]
-            if c["value"] is not None
         ],
     )
     lines += [f"! {flag['code']} {flag['point']} {flag['count']}" for flag in trace["flags"]]
@@ -122,6 +121,11 @@ def tables_of(trace: dict[str, Any], lang: str) -> list[str]:
 def _label(token: dict[str, Any]) -> str:
     part = f" {token['part']}/{token['parts']}" if token["part"] else ""
     return f"{token['label']}{part}"
+
+
+def _number(value: float | None) -> str:
+    """A check's value; what is not a number is null in JSON."""
+    return "—" if value is None else f"{value:g}"
 
 
 def _tick(ok: bool) -> str:

@@ -113,7 +113,9 @@ def _total(x: Tensor) -> float:
 
 def cosines(a: Tensor, b: Tensor) -> Tensor:
     """Cosine of each row of one with that of the other; not a number where one is zero."""
-    products = [(x * y).sum(-1, dtype=torch.float64) for x, y in ((a, b), (a, a), (b, b))]
+    # In float64 from the start: squares of small or large float32 components leave its range.
+    a, b = a.double(), b.double()
+    products = [(x * y).sum(-1) for x, y in ((a, b), (a, a), (b, b))]
     cosine: Tensor = products[0] / (products[1] * products[2]).sqrt()
     return cosine.float()
 

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from model.analysis.heads import induction_mask
-from model.analysis.naming import is_named
+from model.analysis.naming import names_of, stands_out
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,8 @@ def head_scores(rows: list[dict[str, RowShares]]) -> list[HeadScores]:
 
 
 def _of_head(layer: int, head: int, by_name: dict[str, tuple[Tensor, Tensor]]) -> HeadScores:
-    scores, names = {}, []
+    scores: dict[str, Score] = {}
+    outstanding = {}
     for name, (shares, chance) in by_name.items():
         excess = shares - chance
         scores[name] = Score(
@@ -108,6 +109,6 @@ def _of_head(layer: int, head: int, by_name: dict[str, tuple[Tensor, Tensor]]) -
             chance=float(chance.mean()),
             error=float(excess.std()) / math.sqrt(len(excess)),
         )
-        if is_named(excess):
-            names.append(name)
-    return HeadScores(layer, head, f"L{layer}H{head}", scores, names)
+        if bool(stands_out(excess[None], torch.ones(1, len(excess), dtype=torch.bool))):
+            outstanding[name] = (scores[name].value, scores[name].chance)
+    return HeadScores(layer, head, f"L{layer}H{head}", scores, names_of(outstanding))

@@ -9,9 +9,6 @@ Four conditions, all of them:
 Nothing standing out is a valid finding: most heads have no name.
 """
 
-import math
-
-import torch
 from torch import Tensor
 
 MARGIN = 0.25
@@ -57,10 +54,3 @@ def names_of(outstanding: dict[str, tuple[float, float]]) -> list[str]:
     }
     cleared = [name for name in farthest if farthest[name] >= MARGIN]
     return sorted(cleared, key=lambda name: -farthest[name])
-
-
-def is_named(excess: Tensor) -> bool:
-    """The same rule for excesses over chance that come from several texts [query]."""
-    n = excess.numel()
-    error = float(excess.std()) / math.sqrt(n) if n > 1 else torch.inf
-    return n >= QUERIES and float(excess.mean()) >= max(MARGIN, ERRORS * error)

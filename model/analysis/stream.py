@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
+from model.analysis.compare import cosines
 from model.hooks import Step
 
 # Three standard deviations: Kovaleva et al. 2021, "BERT Busters: Outlier Dimensions that Disrupt
@@ -31,7 +31,7 @@ class Write:
 
     Attributes:
         ratio: length of the write / length of the skip; not finite where the skip is zero.
-        cosine: of the write with the skip.
+        cosine: of the write with the skip; not a number where either is zero.
     """
 
     point: str
@@ -92,6 +92,12 @@ class Stream:
     outliers: Outliers
 
 
+def lengths(vectors: Tensor) -> Tensor:
+    """Root of the sum of squares of each vector; the squares of float32 may leave its range."""
+    length: Tensor = torch.linalg.vector_norm(vectors, dim=-1, dtype=torch.float64)
+    return length.to(vectors.dtype)
+
+
 def is_state(point: str, norm: str) -> bool:
     """Whether a point lies on the stream: in Post-LN the norms stand on it too."""
     return (
@@ -105,7 +111,7 @@ def stream_of(
     points: Iterable[str], norm: str, steps: list[Step], values: Mapping[str, Tensor]
 ) -> Stream:
     """States in the order of the run, the writes of every Add that ran, and outlier dimensions."""
-    states = [State(p, values[p].norm(dim=-1)) for p in points if is_state(p, norm)]
+    states = [State(p, lengths(values[p])) for p in points if is_state(p, norm)]
     return Stream(
         states=states,
         writes=[
@@ -120,14 +126,14 @@ def stream_of(
 
 def _write(write: str, step: Step, values: Mapping[str, Tensor]) -> Write:
     skip = step.inputs[0]
-    length = values[write].norm(dim=-1)
+    length = lengths(values[write])
     return Write(
         point=write,
         skip=skip,
         sum=step.output,
         length=length,
-        ratio=length / values[skip].norm(dim=-1),
-        cosine=F.cosine_similarity(values[write], values[skip], dim=-1),
+        ratio=length / lengths(values[skip]),
+        cosine=cosines(values[write], values[skip]),
     )
 
 

@@ -8,7 +8,7 @@ import torch
 from model import hooks
 from model.analysis.heads import head_metrics
 from model.analysis.induction import head_scores, repeated, row_shares
-from model.analysis.naming import MARGIN, is_named
+from model.analysis.naming import MARGIN, names_of, stands_out
 from model.config import ModelConfig
 from model.errors import ModelError
 from model.hooks import Recorder, recording
@@ -120,14 +120,32 @@ def test_a_short_text_names_nothing():
     assert head.names == []
 
 
-def test_a_name_needs_the_stated_margin():
-    steady = torch.full((20,), MARGIN) + torch.linspace(-0.01, 0.01, 20)
-    assert is_named(steady.double() + 0.001)
-    assert not is_named(steady.double() - 0.001)
-    # One row of three decides nothing, however far it lies above.
+def named(shares: torch.Tensor, chance: float) -> bool:
+    """Whether one head would be called after one metric with these shares [query]."""
+    asked = torch.ones(1, len(shares), dtype=torch.bool)
+    if not bool(stands_out((shares - chance).double()[None], asked)):
+        return False
+    return names_of({"induction": (float(shares.mean()), chance)}) == ["induction"]
+
+
+@pytest.mark.parametrize("chance", [0.0, 0.2])
+def test_a_name_needs_the_stated_share_of_the_room_above_chance(chance):
+    needed = chance + MARGIN * (1 - chance)
+    steady = torch.linspace(-0.01, 0.01, 20)
+    assert named(steady + needed + 0.001, chance)
+    assert not named(steady + needed - 0.001, chance)
+
+
+def test_a_few_rows_name_nothing():
+    # Three of nine, however far they lie above.
     uneven = torch.zeros(9)
     uneven[:3] = 1.0
-    assert not is_named(uneven.double())
+    assert not named(uneven, 0.0)
+    # A minority of many, although the mean clears the margin by many standard errors.
+    minority = torch.zeros(400)
+    minority[:180] = 1.0
+    assert not named(minority, 0.0)
+    assert named(1 - minority, 0.0)
 
 
 def test_rows_say_the_same_tokens_twice_between_their_ends():

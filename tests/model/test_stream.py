@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from model.analysis.stream import State, outliers
+from model.analysis.compare import cosines
+from model.analysis.stream import State, lengths, outliers
 from model.registry import Registry
 from model.selection import Include
 from model.trace import TraceRequest, run_trace
@@ -123,3 +124,14 @@ def test_ratio_scale_and_share_of_eps_are_what_numpy_computes(norm):
         assert one.scale.tolist() == pytest.approx(np.sqrt(var + one.eps).tolist(), rel=1e-5)
         share = one.eps / (var + one.eps)
         assert one.eps_share.tolist() == pytest.approx(share.tolist(), rel=1e-5)
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-10, 1.0, 1e10, 1e30])
+def test_lengths_and_cosines_hold_at_every_size_of_float32(scale):
+    a = torch.tensor([[3.0, 4.0], [3.0, 4.0], [0.0, 0.0]]) * scale
+    b = torch.tensor([[6.0, 8.0], [-4.0, 3.0], [1.0, 0.0]])
+    assert lengths(a).tolist() == pytest.approx([5 * scale, 5 * scale, 0], rel=1e-6)
+    found = cosines(a, b)
+    assert found[:2].tolist() == pytest.approx([1, 0], abs=1e-7)
+    # Nothing lies at no angle to anything: not 0, which would be a right angle.
+    assert bool(found[2].isnan())

@@ -130,15 +130,15 @@ def _result(
     }
     for norm in NORMS:
         mean = influence[norm].mean(0)  # [depth, pos]
-        felt_from = (mean >= FELT).int().argmax(-1)  # the first position that is felt
+        felt = (mean >= FELT).int().argmax(-1)  # the first position that is felt
+        # Where the blocks' states overflow nothing is known, not even of the position itself.
+        reached = torch.where(mean.isfinite().all(-1), request.n_ctx - 1.0 - felt, torch.nan)
         series |= {
             f"{norm}.influence": Series(["depth", "pos"], "share", numbers(mean)),
             f"{norm}.first_on_last": Series(
                 ["seed", "depth"], "share", numbers(influence[norm][:, :, 0])
             ),
-            f"{norm}.felt": Series(
-                ["depth"], "positions", (request.n_ctx - 1 - felt_from).tolist()
-            ),
+            f"{norm}.felt": Series(["depth"], "positions", numbers(reached)),
         }
     facts = {"first_depth": float(first_depth(request.n_ctx, request.radius)), "felt": FELT}
     return Result(request, [PAPER], series, facts=facts)
