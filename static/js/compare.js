@@ -64,7 +64,6 @@ function shapeOf(reply) {
     // The placements are the page's own: neither is 'the' placement, and neither is announced as a warning.
     model: { ...reply.runs[0].model, norm: null, norm_is_trained: null },
     tokens: reply.runs[0].tokens,
-    flags: reply.runs[0].flags,
     sides,
     walk,
     stations: reply.difference ? stationsOf(walk, reply.difference.points) : [],

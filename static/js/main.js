@@ -33,11 +33,12 @@ let verifyTimer = null;
 
 // --- From state to a run ------------------------------------------------------------------------
 
-/** A trace with what the explorer makes of it; `model`, `tokens` and `flags` as every reply has them. */
+/** A trace with what the explorer makes of it; its checks, and flags of a point, are said at the card. */
 const makeRun = (trace) => ({
   model: trace.model,
   tokens: trace.tokens,
-  flags: trace.flags,
+  checks: [],
+  flags: trace.flags.filter(({ point }) => point === null),
   trace,
   frames: framesOf(trace),
   tensors: tensorStore(trace, lang),
@@ -196,7 +197,7 @@ const page = startTextPage({
   given: { state: { pair: null, weights: null, size: null, ...ofExample }, reply: makeRun(example) },
   ask,
   draw,
-  said: ({ trace }) => t('live.traced', { tokens: trace.tokens.length, norm: trace.model.norm === 'pre' ? 'Pre-LN' : 'Post-LN' }),
+  said: ({ trace }) => t('live.traced', { tokens: trace.tokens.length, norm: t(`norm.name.${trace.model.norm}`) }),
   placed(run, state) {
     const frame = currentFrame(run, state);
     return { ...state, step: frame.key, position: page.store.state.position };

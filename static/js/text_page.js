@@ -2,12 +2,12 @@
  * A page that runs a typed text: keeps its state in the address, asks the API where the run changed,
  * says what went wrong, and hands each answer to the page. Knows no figure.
  *
- * startTextPage({own, initial, given, runs, ask, draw, said, placed, copies}) → the page (see its end)
+ * startTextPage({own, initial, given, ask, draw, said, placed, copies}) → the page (see its end)
  *   own      the page's own fields of the address, each with its reader (see state.js)
  *   initial  values of the state where the address says nothing
  *   given    {state, reply}: a run that the page brought along, and the state that it answers
- *   runs     the names of those that change what is asked for, besides RUN_STATE
- *   ask      async (body, state, signal) → reply with `model` and `tokens`; `body` names the run
+ *   ask      async (body, state, signal) → reply with `model`, `tokens`, `checks` and `flags`, and with
+ *            `runs` that have the last two where it shows several; `body` names the run
  *   draw     (reply, state, changed) → void; `changed` is the Set of names since the last drawing, or
  *            null for all (a new reply, another language)
  *   said     (reply) → the sentence for screen readers when a new reply is there
@@ -28,10 +28,12 @@ import { createProblem } from './views/problem.js';
 import { createTextbox, remember } from './views/textbox.js';
 import { createModelSelect, createToggle } from './views/toggle.js';
 import { createTokens, describe } from './views/tokens.js';
+import { failedChecks } from './views/trust.js';
 import { flagWords } from './words.js';
 
 const RUN_STATE = ['text', 'pair', 'model', 'norm', 'weights', 'size'];
 const KEPT_REPLIES = 6;
+const MOST_FLAGS = 8; // what is not finite spoils every value after it; a failed check counts them all
 
 const clamp = (value, size) => Math.min(size - 1, Math.max(0, value ?? size - 1));
 
@@ -45,9 +47,8 @@ export const inRange = (state, { model, tokens }) => ({
 
 const whenIdle = (task) => ('requestIdleCallback' in window ? requestIdleCallback(task) : setTimeout(task, 0));
 
-export function startTextPage({ own = {}, initial = {}, given, runs = [], ask, draw, said, placed = (_, state) => state, copies = {} }) {
+export function startTextPage({ own = {}, initial = {}, given, ask, draw, said, placed = (_, state) => state, copies = {} }) {
   const store = createStore({ text: t('example.default'), ...initial, ...parseFragment(location.hash, own) });
-  const runNames = [...RUN_STATE, ...runs];
   const runner = newestOnly();
   const replies = new Map(); // what was asked for -> reply
   const problem = createProblem(() => refresh());
@@ -56,7 +57,7 @@ export function startTextPage({ own = {}, initial = {}, given, runs = [], ask, d
   let writeTimer = null;
 
   const set = (patch) => store.set(patch);
-  const keyOf = (state) => JSON.stringify(runNames.map((name) => state[name]));
+  const keyOf = (state) => JSON.stringify(RUN_STATE.map((name) => state[name]));
   const textbox = createTextbox((text) => set({ text }), (pair) => set({ pair: pair || null }));
   const toggle = $('#toggle') ? createToggle($('#toggle'), (norm) => set({ norm })) : null;
   const modelSelect = createModelSelect($('#model'), (choice) => {
@@ -98,10 +99,12 @@ export function startTextPage({ own = {}, initial = {}, given, runs = [], ask, d
   }
 
   function drawNotices() {
+    const { runs = [reply] } = reply;
     const loud = (words) => el('p', { class: 'notice is-loud' }, words);
     put($('#notices'),
       reply.model.norm_is_trained === false ? loud(t('notice.other_wiring')) : null,
-      (reply.flags ?? []).filter((flag) => flag.point === null).map((flag) => loud(flagWords(flag))));
+      runs.map(({ checks, model }) => failedChecks(checks, runs.length > 1 ? model.norm : null)),
+      [...new Set(runs.flatMap(({ flags }) => flags.map(flagWords)))].slice(0, MOST_FLAGS).map(loud));
   }
 
   function adopt(made) {
@@ -160,7 +163,7 @@ export function startTextPage({ own = {}, initial = {}, given, runs = [], ask, d
   store.listen((state, changed) => {
     clearTimeout(writeTimer);
     writeTimer = setTimeout(writeAddress, 150);
-    if (runNames.some((name) => changed.has(name))) {
+    if (RUN_STATE.some((name) => changed.has(name))) {
       toggle?.update(state.norm);
       // After an answer the names it filled in change too: then the reply is there already.
       if (!reply || replies.get(keyOf(state)) !== reply) refresh();
@@ -205,10 +208,8 @@ export function startTextPage({ own = {}, initial = {}, given, runs = [], ask, d
   return {
     store,
     set,
-    refresh,
     textbox,
     redraw: () => show(null),
-    link,
     copyLink: () => copy(link(), 'copy.link.done'),
     get reply() {
       return reply;

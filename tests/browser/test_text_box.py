@@ -151,7 +151,7 @@ def test_a_failed_check_is_loud(explore: Check, settled: Check) -> None:
     page.locator("#text").fill("Another text.")
     alarm = page.locator("#card-flags [role=alert]")
     expect(alarm).to_be_visible()
-    expect(alarm).to_contain_text("1 checks of this run failed")
+    expect(alarm).to_contain_text("Failed checks of this run: 1.")
     expect(alarm).to_contain_text("0.25")
     expect(page.locator("#trust summary")).to_contain_text("failed")
     settled(page)

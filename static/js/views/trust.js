@@ -56,11 +56,11 @@ export function renderTrust(root, { checks, notChecked, frame, verified }) {
     el('details', { class: bad.length ? 'is-bad' : '', open }, el('summary', {}, summary), table(checks, verified ? [] : notChecked)));
 }
 
-/** Failed checks, loud, before anything else; empty when there is none. */
-export function failedChecks(checks) {
+/** Failed checks, loud, before anything else; empty when there is none. `norm`: which of two runs they are of. */
+export function failedChecks(checks, norm = null) {
   const bad = checks.filter((check) => !check.ok);
   if (bad.length === 0) return null;
   return el('div', { class: 'alarm', role: 'alert' },
-    el('b', {}, t('trust.alarm', { bad: bad.length })),
+    el('b', {}, norm ? t('trust.alarm.of', { bad: bad.length, norm: t(`norm.name.${norm}`) }) : t('trust.alarm', { bad: bad.length })),
     el('ul', {}, bad.slice(0, 5).map((check) => tick(check))));
 }
