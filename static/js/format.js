@@ -63,9 +63,6 @@ export function exactly(value, printed) {
   return Number(printed.replaceAll(MINUS, '-')) === value ? '=' : '≈';
 }
 
-/** In brackets when negative, as an operand after a sign must be: `0.812 + (−0.304)`. */
-export const operand = (printed) => (printed.startsWith(MINUS) ? `(${printed})` : printed);
-
 /** 0.4812 as `48.1 %`. */
 export const percent = (share, decimals = 1) =>
   isNumber(share) ? `${fixed(share * 100, decimals)} %` : NOT_FINITE;

@@ -247,7 +247,7 @@ async function drawOpened(reply, state) {
     if (!(error instanceof ApiError)) throw error;
     put(root, el('p', { class: 'plot-status', role: 'alert' }, errorWords(error)),
       state.pin ? el('button', { type: 'button', class: 'button', onclick: act.unpin }, t('heads.unpin_any')) : null);
-    if (error.code !== 'offline' && error.status !== 429 && error.status !== 503) return;
+    if (error.code !== 'offline' && error.status !== 503) return;
     // What is busy or lost is asked for again, as long as nothing else is wanted.
     setTimeout(() => mine === openings && drawOpened(page.reply, stateNow()), RETRY_MS);
   }
@@ -331,7 +331,7 @@ function adopt(reply) {
   if (test.key !== key) test = { result: null, problem: null, busy: false };
 }
 
-function draw(reply, given, changed) {
+function draw(reply, _, changed) {
   const state = shownState(reply, page.store.state);
   if (reply !== drawnReply) adopt(reply);
   const any = (names) => changed === null || names.some((name) => changed.has(name));
@@ -365,7 +365,7 @@ const page = startTextPage({
   own: OWN,
   initial: { ...INITIAL, text: t('heads.example') },
   ask,
-  draw: (reply, state, changed) => draw(reply, state, changed),
+  draw,
   said: (reply) => t('heads.said', { tokens: reply.tokens.length, heads: reply.heads.length, named: reply.heads.filter(({ names }) => names.length).length }),
   copies: {
     'copy-curl': [() => asCurl(location.origin, onScreen(), '/heads'), 'copy.curl.done'],

@@ -10,7 +10,7 @@ import { purge } from './plot.js';
 import { figure, startFigures, table } from './views/cards/parts.js';
 
 const NORMS = ['post', 'pre'];
-const NAMES = { post: 'Post-LN', pre: 'Pre-LN' };
+const NAMES = Object.fromEntries(NORMS.map((norm) => [norm, t(`norm.name.${norm}`)]));
 const STRONG = 0.4;
 const DASHES = { en: 'solid', ja: 'dot' };
 

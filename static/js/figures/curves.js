@@ -54,7 +54,7 @@ export function curves({ panels }) {
     const gap = 74;
     const rows = across ? 1 : panels.length;
     const margin = { l: 62, r: 14, t: 28, b: 46 + legend };
-    const inner = rows * each - (rows - 1) * 0 + (rows - 1) * gap;
+    const inner = rows * each + (rows - 1) * gap;
     const layout = {
       height: inner + margin.t + margin.b, margin, hovermode: 'closest', showlegend: true, annotations: [], shapes: [],
       legend: { orientation: 'h', x: 0, xanchor: 'left', y: -52 / inner, yref: 'paper', yanchor: 'top', font: { size: 12, color: style.ink }, itemclick: false, itemdoubleclick: false },

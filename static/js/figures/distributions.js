@@ -23,7 +23,7 @@ function bins(values, mean, deviation) {
 /**
  * `stages`: [{title, values, mean, deviation, colour}] (`colour` a role's name in the look; `binned`: the
  * deviation that bins are made from where no band is shown).
- * `words`: {components, value, mean, band}. Panels stand side by side where there is room.
+ * `words`: {components}. Panels stand side by side where there is room.
  */
 export function distributions({ stages, words }) {
   return (width, style) => {

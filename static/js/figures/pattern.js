@@ -30,7 +30,7 @@ function hovered({ values, safe, positions, shade, words }) {
  * `values` [query][key], null where masked; `kind`, `range` as in colour.js; `labels` of the rows and
  * columns, `positions` their places in the text where some were left out; `chosen` the framed row.
  * `shade` gives the place of a value on the range where that is not the value itself (a logarithm).
- * `words`: {query, key, value, masked}.
+ * `words`: {query, key, value}.
  */
 export function pattern({ values, kind, range, labels, positions = null, chosen, decimals, words, shade = null }) {
   return (width, style) => {

@@ -16,7 +16,6 @@ export function positions({ labels, means, deviations, chosen, words }) {
     const turned = widest > pitch - 4;
     const places = labelled(n, pitch, turned ? 14 : 0);
     if (turned) margin.b = Math.min(96, widest * 0.8 + 26);
-    const colours = labels.map((_, i) => (i === chosen ? style.norm : style.muted));
     // One trace for each colour: bars of an error are coloured by the trace, not by the point.
     const only = (keep) => labels.map((_, i) => i).filter(keep);
     const trace = (indices, colour, size) => ({
@@ -27,7 +26,7 @@ export function positions({ labels, means, deviations, chosen, words }) {
       hovertemplate: `${escapeLabel(words.position)} %{x} %{customdata[0]}<br>${escapeLabel(words.mean)} %{y:.4g}<br>${escapeLabel(words.deviation)} %{customdata[1]:.4g}<extra></extra>`,
     });
     return {
-      data: [trace(only((i) => i !== chosen), colours.find((_, i) => i !== chosen) ?? style.muted, n > 60 ? 4 : 9),
+      data: [trace(only((i) => i !== chosen), style.muted, n > 60 ? 4 : 9),
         trace(only((i) => i === chosen), style.norm, 12)],
       layout: {
         height: 170 + margin.b,

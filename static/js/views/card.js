@@ -11,7 +11,7 @@
  *   set     change the state: ctx.set({head: 3}), ctx.set({dim: 17}), ctx.set({position: 2})
  *   load    async (['blocks.0.resid_mid[3]', …]) => {entry: tensor}; also takes request options in
  *           an entry as the API does ({points, encoding, dtype, digits})
- *   t, rich, term   sentences: see i18n.js           lang    'ja' | 'en'
+ *   t, rich         sentences: see i18n.js           lang    'ja' | 'en'
  *   append  run again with this token at the end of the text (predictions): ctx.append(piece)
  *   signal  aborted as soon as another card takes the place
  */
@@ -41,8 +41,6 @@ export function createCard({ set, append, explainError }) {
     set({ depth: next.dataset.depth });
     next.focus();
   });
-  // Parts of a card may also say what was chosen by an event.
-  body.addEventListener('set-state', (event) => set(event.detail));
 
   function head({ trace, frame, state }) {
     const token = trace.tokens[state.position];
@@ -50,7 +48,7 @@ export function createCard({ set, append, explainError }) {
     put($('#where'),
       el('span', { class: 'place' }, outside ? t(`where.${frame.slot}`) : t('where.block', { block: frame.layer })),
       el('span', { class: 'place' }, describe(token)),
-      el('span', { class: 'place' }, term(trace.model.norm === 'pre' ? 'pre_ln' : 'post_ln', trace.model.norm === 'pre' ? 'Pre-LN' : 'Post-LN')));
+      el('span', { class: 'place' }, term(`${trace.model.norm}_ln`, t(`norm.name.${trace.model.norm}`))));
     put($('#card-title'), t(frame.title));
     $('#card').dataset.kind = frame.kind;
     for (const tab of tabs) {
@@ -73,7 +71,7 @@ export function createCard({ set, append, explainError }) {
     try {
       await render(body, {
         trace: view.trace, frame: view.frame, state: view.state, set, append,
-        load: view.tensors.load, t, rich, term, lang: lang(), signal: mine.signal,
+        load: view.tensors.load, t, rich, lang: lang(), signal: mine.signal,
       });
     } catch (error) {
       if (mine.signal.aborted || error.name === 'AbortError') return;

@@ -8,10 +8,10 @@ import { t } from '../i18n.js';
 
 /** Names of the API for a term, where it has one. */
 const POINTS = {
-  block: 'blocks.L', write: 'attn_out, mlp_out', residual_sum: 'resid_mid, resid_post', residual_stream: 'resid_pre, resid_mid, resid_post',
+  block: 'blocks.L', write: 'attn_out, mlp_out', residual_stream: 'resid_pre, resid_mid, resid_post',
   layer_norm: 'ln1, ln2', mean: 'ln1.mean', variance: 'ln1.var', scale: 'ln1.scale', normalized: 'ln1.normalized',
-  gamma_beta: 'ln1.w, ln1.b', layer_norm_output: 'ln1.out', final_layer_norm: 'ln_final', token_embedding: 'embed',
-  positional_encoding: 'pos_embed', placement: 'norm', query_key_value: 'attn.q, attn.k, attn.v', dot_product: 'attn.dot',
+  gamma_beta: 'ln1.w, ln1.b', final_layer_norm: 'ln_final', token_embedding: 'embed',
+  positional_encoding: 'pos_embed', query_key_value: 'attn.q, attn.k, attn.v', dot_product: 'attn.dot',
   scaling: 'attn.attn_scores', attention_weight: 'attn.pattern', head_output: 'attn.z', output_matrix: 'attn.result',
   ffn: 'mlp', activation: 'mlp.post', epsilon: 'eps',
 };

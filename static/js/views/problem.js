@@ -39,7 +39,7 @@ export function createProblem(retry) {
       if (!(error instanceof ApiError)) throw error;
       problem = error;
       write();
-      if (error.code === 'offline' || error.status === 429 || error.status === 503) timer = setTimeout(recover, RETRY_MS);
+      if (error.code === 'offline' || error.status === 503) timer = setTimeout(recover, RETRY_MS);
     },
     clear() {
       problem = null;

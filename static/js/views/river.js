@@ -238,7 +238,7 @@ export function createRiver(root, { choose, choosePosition, beside = false }) {
   function write(layout, built, flat) {
     const { parts, picture } = built;
     arrange(layout, built, flat);
-    picture.setAttribute('aria-label', t('river.picture', { block: latest.block, norm: latest.trace.model.norm === 'pre' ? 'Pre-LN' : 'Post-LN' }));
+    picture.setAttribute('aria-label', t('river.picture', { block: latest.block, norm: t(`norm.name.${latest.trace.model.norm}`) }));
     for (const [slot, group] of Object.entries(parts.nodes)) {
       const active = classOfNode(slot);
       group.setAttribute('class', active);

@@ -25,6 +25,6 @@ export function code({ frame, trace, t }) {
         el('dt', {}, t('card.code.reads')), el('dd', {}, step.inputs.length ? step.inputs.map((name) => el('code', {}, name)) : t('card.code.ids')),
         el('dt', {}, t('card.code.makes')), el('dd', {}, el('code', {}, step.output))),
     ]),
-    el('p', { class: 'card-note' }, t('card.code.norm', { norm: trace.model.norm === 'pre' ? 'Pre-LN' : 'Post-LN' })),
+    el('p', { class: 'card-note' }, t('card.code.norm', { norm: t(`norm.name.${trace.model.norm}`) })),
   ];
 }

@@ -103,7 +103,7 @@ export function following(chosen, make) {
   return box;
 }
 
-/** Facts: [{label, value, term, role, relation}] as a list of name and figure. */
+/** Facts: [{label, value, termId, role}] as a list of name and figure. */
 export const facts = (list) => el('dl', { class: 'card-facts' },
   list.filter(Boolean).map(({ label, value, termId, role = null }) => el('div', { class: 'card-fact', data: role ? { role } : {} },
     el('dt', {}, termId ? term(termId, label) : label), el('dd', { class: 'num' }, value))));
@@ -154,7 +154,7 @@ export function vectorTable({ columns, chosen, sum = false, t, name, onChoose })
   return box;
 }
 
-/** Shares or sizes as bars: [{label, value, share, index, mark, action}]; `value` is text, `share` 0..1. */
+/** Shares or sizes as bars: [{label, note, value, share, marked, action, description}]; `value` is text, `share` 0..1. */
 export const bars = (list, role) => el('ol', { class: 'card-bars', data: { role } },
   list.map(({ label, note = '', value, share, marked = false, action = null, description = null }) => {
     const inside = [

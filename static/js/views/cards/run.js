@@ -27,6 +27,3 @@ export const normReading = (trace, point) => trace.layer_norms.find(({ input }) 
 
 /** The statistics of the LayerNorm called `name`. */
 export const normNamed = (trace, name) => trace.layer_norms.find((norm) => norm.name === name);
-
-/** The check of this run at `point`. */
-export const checkOf = (trace, name, point) => trace.checks.find((check) => check.name === name && check.point === point);

@@ -6,7 +6,7 @@
 import { sharedRange } from '../../colour.js';
 import { el } from '../../dom.js';
 import { pattern } from '../../figures/pattern.js';
-import { brief, compact, decimalsFor, fixed, MINUS, percent, visible } from '../../format.js';
+import { brief, compact, fixed, MINUS, percent, visible } from '../../format.js';
 import { picture } from '../../heat.js';
 import { rich, t } from '../../i18n.js';
 import { bars, figure, legend, section, table, vectorTable } from '../cards/parts.js';

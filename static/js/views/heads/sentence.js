@@ -2,7 +2,7 @@
 
 import { el } from '../../dom.js';
 import { compact, fixed, MINUS, percent, visible } from '../../format.js';
-import { lang, rich, t } from '../../i18n.js';
+import { lang, rich } from '../../i18n.js';
 import { relation } from './display.js';
 import { metricName, NAMES, printed } from './metrics.js';
 

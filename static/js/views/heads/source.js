@@ -76,7 +76,7 @@ export function createSource(run, languageOf) {
     body: ({ layer, head, pos, stage }) => ({ ...run, layer, pos, ...(KINDS_OF_MAPS.has(stage) ? { head } : {}), include: pointsOf(stage, layer, head) }),
     /**
      * One query of a block, and the matrices of one head that `stage` shows, in one request:
-     * {query: reply of POST /heads, matrices: {point: rows}, maps}.
+     * {query: reply of POST /heads, matrices: [rows of each point of the stage], maps}.
      */
     async look(what, signal) {
       const key = JSON.stringify(what);

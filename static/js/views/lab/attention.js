@@ -78,9 +78,9 @@ export const inputNorms = {
       return { x: rows.flatMap((row, layer) => row.map(() => layer)), values: rows.flat() };
     };
     const points = (name, title, colour) => ({ name: title, colour, only: 'markers', size: 8, ...heads(name) });
-    const mean = (name, head) => series(reply, name).map((row) => row[head]);
+    const ofHead = (name, head) => series(reply, name).map((row) => row[head]);
     const count_ = series(reply, 'q.spread')[0].length;
-    const perHead = (name, title) => Array.from({ length: count_ }, (_, head) => [`${title} H${head}`, mean(name, head)]);
+    const perHead = (name, title) => Array.from({ length: count_ }, (_, head) => [`${title} H${head}`, ofHead(name, head)]);
     const placesOf = { head: t('lab.axis.layer'), places: layers };
     return [
       chart({

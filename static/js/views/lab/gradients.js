@@ -59,7 +59,7 @@ export const depth = {
   id: 'depth',
   guesses: ['skip', 'norm', 'neither'],
   fields: [
-    { name: 'norm', kind: 'choice', value: 'post', options: [['post', 'Post-LN'], ['pre', 'Pre-LN']] },
+    { name: 'norm', kind: 'choice', value: 'post', options: PLACEMENTS },
     { name: 'depths', kind: 'list', value: '2, 4, 8, 12, 16, 24' }, { name: 'd_model', kind: 'whole', value: 64 }, { name: 'seeds', kind: 'whole', value: 4 }, { name: 'seed', kind: 'whole', value: 0 },
   ],
   show(reply) {
@@ -91,7 +91,7 @@ export const depth = {
     const at = (name) => told(series(reply, name).at(-1));
     const third = Math.min(3, reply.series.state.values.length - 1);
     return [rich('lab.depth.found', {
-      norm: reply.request.norm === 'post' ? 'Post-LN' : 'Pre-LN', depth: series(reply, 'state').at(-1), third,
+      norm: t(`norm.name.${reply.request.norm}`), depth: series(reply, 'state').at(-1), third,
       length: at('nothing.length'), norm_length: at('norm.length'), norm_gradient: told(series(reply, 'norm.first_gradient').at(-1)),
       gradient: told(series(reply, 'nothing.first_gradient').at(-1)), skip_similarity: fixed(series(reply, 'skip.similarity')[third], 2),
       similarity: fixed(series(reply, 'nothing.similarity')[third], 2), both_length: at('both.length'), both_gradient: told(series(reply, 'both.first_gradient').at(-1)),

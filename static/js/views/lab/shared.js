@@ -4,7 +4,7 @@ import { compact, count } from '../../format.js';
 import { t } from '../../i18n.js';
 import { figure } from '../cards/parts.js';
 
-export const PLACEMENTS = [['post', 'Post-LN'], ['pre', 'Pre-LN']];
+export const PLACEMENTS = ['post', 'pre'].map((norm) => [norm, t(`norm.name.${norm}`)]);
 
 /** A number of a series for reading; null is a dash. */
 export const shown = (value) => (typeof value === 'number' ? compact(value, 4) : '–');
