@@ -149,11 +149,14 @@ def _wrong_method(request: Request, error: HTTPException) -> Response:
     )
 
 
-class CatchAll:
-    """Turns whatever nobody expected into a plain 500, inside the headers of every reply.
+def log_fault(error: Exception) -> None:
+    """The place and the kind of a fault, not its words: they may hold a reader's text."""
+    where = "".join(traceback.format_tb(error.__traceback__))
+    logger.error("unexpected %s\n%s", type(error).__name__, where)
 
-    The log gets the place and the kind of the fault, not its words: they may hold a reader's text.
-    """
+
+class CatchAll:
+    """Turns whatever nobody expected into a plain 500, inside the headers of every reply."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -173,7 +176,6 @@ class CatchAll:
         except Exception as error:
             if scope["type"] != "http":
                 raise
-            where = "".join(traceback.format_tb(error.__traceback__))
-            logger.error("unexpected %s\n%s", type(error).__name__, where)
+            log_fault(error)
             if not started:
                 await problem_response(scope, Problem("internal"))(scope, receive, watched_send)

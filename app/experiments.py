@@ -5,7 +5,6 @@ where the work had to be given up. Must not know any experiment.
 """
 
 import asyncio
-import dataclasses
 import time
 from collections.abc import AsyncIterator, Generator
 from typing import Any
@@ -53,8 +52,7 @@ class Slices:
         return progress
 
     def _reply(self, result: Result[Any]) -> bytes:
-        fields = {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}
-        rounded = encode.as_float32(fields, DIGITS)
+        rounded = encode.as_float32(result, DIGITS)
         assert isinstance(rounded, dict)
         seconds = round(self.seconds, 3)
         body = encode.to_json({"name": self.name, **rounded, "seconds": seconds})

@@ -21,7 +21,12 @@ def _read(lang: str, _changed: int) -> dict[str, str]:
 
 def catalogue(lang: str) -> dict[str, str]:
     """All sentences of a language by key; read again when the file has changed."""
-    return _read(lang, (LOCALES / f"{lang}.json").stat().st_mtime_ns)
+    return _read(lang, version(lang))
+
+
+def version(lang: str) -> int:
+    """Changes when the sentences of a language do."""
+    return (LOCALES / f"{lang}.json").stat().st_mtime_ns
 
 
 def t(lang: str, key: str, **params: object) -> str:

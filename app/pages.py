@@ -1,9 +1,8 @@
 """The HTML pages: templates and what they are given; must not know how a run is made."""
 
-import hashlib
 import html
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -16,7 +15,7 @@ from starlette.types import Scope
 
 from app import assets, i18n, negotiation, openapi, reference, traces
 from app.assets import Asset
-from app.errors import Refusal
+from app.errors import Refusal, log_fault
 from app.places import IS_CHECKOUT, STATIC, TEMPLATES
 from app.schemas import TraceBody
 from app.services import Shared
@@ -69,11 +68,11 @@ _environment.filters["with_code"] = with_code
 
 
 class PageStore:
-    """Pages as rendered, kept until a file changes, and the one run that all of them carry."""
+    """What is made of templates and sentences, kept until one of their files changes."""
 
     def __init__(self) -> None:
         self._example: bytes | None = None
-        self._pages: dict[tuple[str, str], tuple[str, Asset]] = {}
+        self._kept: dict[tuple[str, str], tuple[str, Asset]] = {}
 
     async def example(self, shared: Shared) -> bytes:
         """The default example's reply, from the same code as `POST /trace`, computed once."""
@@ -81,19 +80,13 @@ class PageStore:
             self._example = await shared.pool.run(lambda: traces.to_json(shared.registry, EXAMPLE))
         return self._example
 
-    def page(self, template: str, lang: str, context: Mapping[str, Any]) -> Asset:
-        version = _version(lang)
-        known = self._pages.get((template, lang))
+    def asset(self, name: str, lang: str, make: Callable[[], str], suffix: str = ".json") -> Asset:
+        """What ``make`` gives for a name and a language; it is asked when a file has changed."""
+        version = f"{STATIC_FILES.version()}-{_TEMPLATE_FILES.version()}-{i18n.version(lang)}"
+        known = self._kept.get((name, lang))
         if known is None or known[0] != version:
-            page = Asset(render(template, lang, context).encode(), ".html")
-            known = self._pages[template, lang] = (version, page)
+            known = self._kept[name, lang] = (version, Asset(make().encode(), suffix))
         return known[1]
-
-
-def _version(lang: str) -> str:
-    """Changes when a file that a page is made of does."""
-    words = hashlib.sha256(repr(i18n.catalogue(lang)).encode()).hexdigest()
-    return STATIC_FILES.version() + _TEMPLATE_FILES.version() + words
 
 
 def render(template: str, lang: str, context: Mapping[str, Any]) -> str:
@@ -105,7 +98,7 @@ def render(template: str, lang: str, context: Mapping[str, Any]) -> str:
         static=lambda path: f"/static/v-{version}/{path}",
         plotly=f"/plotly.min.js?v={assets.plotly_version()}",
         formula=lambda latex, display="inline": Markup(convert(latex, display=display)),
-        catalogue=data_block(json.dumps(page_sentences(lang), ensure_ascii=False)),
+        catalogue=data_block(_sentences_json(lang)),
         **context,
     )
 
@@ -132,7 +125,7 @@ async def _page(request: Request, shared: Shared, template: str, example: bool) 
     context: dict[str, Any] = {"active": request.url.path}
     if example:
         context["example"] = data_block((await store.example(shared)).decode())
-    page = store.page(template, lang, context)
+    page = store.asset(template, lang, lambda: render(template, lang, context), ".html")
     return page.reply(request, assets.ASK_AGAIN, **_in_language(lang))
 
 
@@ -155,28 +148,39 @@ for _path, _template in PAGES.items():
 async def docs(request: Request) -> Response:
     lang = negotiation.language(request.scope)
     store: PageStore = request.app.state.pages
-    context = {
-        "active": "/docs",
-        "address": _ADDRESS,
-        "reference": reference.of(openapi.document(request.app, lang)),
-    }
-    page = store.page("docs.html", lang, context)
-    return page.reply(request, assets.ASK_AGAIN, **_in_language(lang))
+
+    def page() -> str:
+        calls = reference.of(openapi.document(request.app, lang))
+        context = {"active": "/docs", "address": _ADDRESS, "reference": calls}
+        return render("docs.html", lang, context)
+
+    asset = store.asset("docs.html", lang, page, ".html")
+    return asset.reply(request, assets.ASK_AGAIN, **_in_language(lang))
 
 
 @router.get("/openapi.json")
 async def openapi_file(request: Request) -> Response:
     lang = negotiation.language(request.scope)
-    document = json.dumps(openapi.document(request.app, lang), ensure_ascii=False)
-    return Asset(document.encode(), ".json").reply(request, assets.ASK_AGAIN, **_in_language(lang))
+    store: PageStore = request.app.state.pages
+
+    def document() -> str:
+        return json.dumps(openapi.document(request.app, lang), ensure_ascii=False)
+
+    asset = store.asset("openapi.json", lang, document)
+    return asset.reply(request, assets.ASK_AGAIN, **_in_language(lang))
 
 
 @router.get("/locales/{lang}.json")
 async def locale(lang: str, request: Request) -> Response:
     if lang not in i18n.LANGUAGES:
         raise Refusal("not_found")
-    sentences = json.dumps(page_sentences(lang), ensure_ascii=False)
-    return Asset(sentences.encode(), ".json").reply(request, assets.ASK_AGAIN)
+    store: PageStore = request.app.state.pages
+    asset = store.asset("sentences", lang, lambda: _sentences_json(lang))
+    return asset.reply(request, assets.ASK_AGAIN)
+
+
+def _sentences_json(lang: str) -> str:
+    return json.dumps(page_sentences(lang), ensure_ascii=False)
 
 
 @router.get("/plotly.min.js")
@@ -208,7 +212,9 @@ def error_page(scope: Scope, lang: str, status: int, error: Mapping[str, Any]) -
     }
     try:
         return render("error.html", lang, context)
-    except Exception:  # A broken template must not hide the error that it should show.
+    except Exception as fault:
+        # A broken template must not hide the error that it should show, nor itself.
+        log_fault(fault)
         title, message = html.escape(context["title"]), html.escape(error["message"])
         return (
             f'<!doctype html><html lang="{lang}"><meta charset="utf-8"><title>{title}</title>'

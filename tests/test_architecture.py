@@ -240,11 +240,14 @@ def constants(path: Path) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.value
 
 
+REFUSALS = ("ModelError", "Refusal", "Problem", "Refused", "JsonFault")
+
+
 def refusals(path: Path) -> Iterator[ast.Call]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Call):
             called = node.func
-            if getattr(called, "id", getattr(called, "attr", "")) in ("ModelError", "AppError"):
+            if getattr(called, "id", getattr(called, "attr", "")) in REFUSALS:
                 yield node
 
 
@@ -253,15 +256,14 @@ def test_a_refusal_carries_a_code_and_parameters_but_no_sentence(path: Path):
     for call in refusals(path):
         values = [*call.args, *(keyword.value for keyword in call.keywords)]
         if call.args and isinstance(call.args[0], ast.Constant):
-            assert re.fullmatch(r"[a-z]+(_[a-z0-9]+)*", call.args[0].value), call.lineno
+            assert re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", call.args[0].value), call.lineno
         for value in values:
             for node in ast.walk(value):
                 if isinstance(node, ast.Constant) and isinstance(node.value, str):
                     assert not SENTENCE.search(node.value), f"line {node.lineno}: {node.value}"
 
 
-# Written to a file or a terminal by those who train, not shown to readers; the alphabet itself;
-# and what a terminal's --help says, for which there is no language yet.
+# Written to a file or a terminal by those who train, not shown to readers, and the alphabet itself.
 NOT_FOR_READERS = ("model/tokenizer/", "model/twins/")
 
 

@@ -132,4 +132,3 @@ def induction_mask(ids: Tensor) -> Tensor:
     after_same = ids[..., :, None] == ids.roll(1, -1)[..., None, :]
     after_same[..., 0] = False
     return after_same.tril()
-

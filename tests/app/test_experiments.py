@@ -1,10 +1,12 @@
 """`POST /experiments/{name}`: documented, repeatable, in slices, stopped when the client goes."""
 
 import asyncio
+import importlib
 import json
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from types import SimpleNamespace
 from typing import Any
 
@@ -82,25 +84,13 @@ def test_lines_report_progress_and_end_with_the_same_result(client: TestClient):
     assert without_seconds(last["result"]) == without_seconds(plain)
 
 
-def test_an_empty_body_means_every_default(client: TestClient, monkeypatch: pytest.MonkeyPatch):
-    asked = []
-
-    def run(request: Any) -> Iterator[Progress]:
-        asked.append(request)
-        yield Progress(1, 1)
-        return Result(request, [], {})
-
-    monkeypatch.setattr("model.analysis.experiments.init_gradients.run", run)
-    reply = post(client, "init-gradients", {})
-    assert reply.json()["request"] == {
-        "depths": [2, 4, 8, 12, 16, 24],
-        "d_model": 64,
-        "n_heads": 4,
-        "d_mlp": 256,
-        "n_ctx": 32,
-        "seed": 0,
-        "seeds": 20,
-    }
+@pytest.mark.parametrize("name", schemas_lab.BODIES)
+def test_an_empty_body_means_every_default(name: str):
+    module = importlib.import_module(f"model.analysis.experiments.{name}")
+    request = "".join(part.capitalize() for part in name.split("_")) + "Request"
+    assert schemas_lab.BODIES[name]().model_dump(mode="json") == json.loads(
+        json.dumps(asdict(getattr(module, request)()))
+    )
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from model.analysis.experiments.fits import power_law
 from model.analysis.experiments.results import Paper, Progress, Result, Run, Series, numbers
-from model.analysis.experiments.stacks import generator, seeds_of
+from model.analysis.experiments.stacks import generator, refuse_multiply_adds, seeds_of
 
 PAPER = Paper(
     authors="Vaswani et al.",
@@ -31,7 +31,11 @@ MEASURES = {
     "saturated": "share",
     "jacobian_p10": None,
     "jacobian_median": None,
+    "jacobian_largest": None,
 }
+# What a number of the softmax costs, measured in multiply-adds of a matrix product: three divisors,
+# and for each a dozen passes in float64.
+PASSES = 1500
 
 
 @dataclass(frozen=True)
@@ -73,11 +77,20 @@ def of_softmax(scores: Tensor) -> dict[str, Tensor]:
         "saturated": (largest > SATURATED).double().mean(),
         "jacobian_p10": jacobian.quantile(0.1),
         "jacobian_median": jacobian.median(),
+        "jacobian_largest": jacobian.max(),
     }
 
 
 def run(request: DotProductVarianceRequest) -> Run[DotProductVarianceRequest]:
-    """Draw, divide in three ways, and measure, for every seed and size."""
+    """Draw, divide in three ways, and measure, for every seed and size.
+
+    Raises:
+        ModelError: ``experiment_too_large``.
+    """
+    numbers_each = request.samples * request.n_keys
+    refuse_multiply_adds(
+        request.seeds * sum(numbers_each * (d_head + PASSES) for d_head in request.d_heads)
+    )
     shape = (request.seeds, len(request.d_heads))
     variance = torch.empty(shape, dtype=torch.float64)
     measured = {

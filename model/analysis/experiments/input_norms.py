@@ -126,15 +126,20 @@ def run(
     yield Progress(1, total)
     firsts, tables = [], []
     for done, (other, norm) in enumerate(others, start=2):
-        firsts.append(_first_input(registry, request, other, norm))
-        tables.append(_embeddings(registry, request, other, norm))
+        first, table = _of_model(registry, request, other, norm)
+        firsts.append(first)
+        tables += table
         yield Progress(done, total)
     return InputNormsResult(
         # With every default filled in.
         replace(request, model=entry.id, norm=config.norm),
         PAPERS,
         series,
-        facts={"sqrt_d_model": math.sqrt(config.d_model)},
+        facts={
+            "sqrt_d_model": math.sqrt(config.d_model),
+            "pairs": float(_n_pairs(asked)),
+            "models_left_out": float(max(0, len(registry.entries()) - MAX_MODELS)),
+        },
         tokens=[token.label for token in asked.tokens],
         first_inputs=firsts,
         embeddings=list(dict.fromkeys(tables)),
@@ -256,6 +261,12 @@ def row_correlation(a: Tensor, b: Tensor, allowed: Tensor) -> Tensor:
     return torch.where(n[..., 0] >= 3, rows, torch.nan).nanmean(-1)
 
 
+def _n_pairs(asked: Plan) -> int:
+    """Pairs of query and key that a block scores, of which the scatter may show a part."""
+    n = len(asked.tokens)
+    return asked.config.n_heads * (n * (n + 1) // 2 if asked.config.causal else n * n)
+
+
 def _pairs(recorder: Recorder, layer: int) -> dict[str, Series]:
     """Score and cosine of a block's pairs of query and key, every so many-th if there are many."""
     q, k = _queries_and_keys(recorder, layer)
@@ -275,15 +286,24 @@ def _pairs(recorder: Recorder, layer: int) -> dict[str, Series]:
 # -- every model's first input ---------------------------------------------------------------------
 
 
-def _first_input(
+def _of_model(
     registry: Registry, request: InputNormsRequest, entry: ModelEntry, norm: Norm
-) -> FirstInput:
+) -> tuple[FirstInput, list[Embeddings]]:
+    """What one model reads first, and its table of tokens; of a model that cannot run, why not."""
     try:
         planned = _planned(registry, request, entry.id, norm)
     except ModelError as error:
-        # Another model may read fewer tokens; the table says so and goes on.
+        # Another model may read fewer tokens, or be damaged; the table says so and goes on.
         nothing = (None, None, None, error.code)
-        return FirstInput(entry.id, norm, None, None, None, math.sqrt(entry.d_model), *nothing)
+        return FirstInput(entry.id, norm, None, None, None, math.sqrt(entry.d_model), *nothing), []
+    embed = planned.runnable.plain.embed
+    table = embed.weight * embed.factor
+    return _first_input(planned, entry, norm), [
+        Embeddings(entry.id, planned.runnable.weights, len(table), _lengths(table))
+    ]
+
+
+def _first_input(planned: Plan, entry: ModelEntry, norm: Norm) -> FirstInput:
     near = {name for name in planned.points if name.startswith(("embed", "blocks.0."))}
     recorder = planned.record(near)
     point = _read_by_attention(recorder)[0]
@@ -302,15 +322,6 @@ def _first_input(
         read=_lengths(recorder.values[point]),
         error=None,
     )
-
-
-def _embeddings(
-    registry: Registry, request: InputNormsRequest, entry: ModelEntry, norm: Norm
-) -> Embeddings:
-    config = {"seed": request.seed} if entry.id == TEXTBOOK else None
-    runnable = registry.load(entry.id, norm, None, config)
-    table = runnable.plain.embed.weight * runnable.plain.embed.factor
-    return Embeddings(entry.id, runnable.weights, len(table), _lengths(table))
 
 
 def _lengths(vectors: Tensor) -> Lengths:

@@ -146,7 +146,11 @@ def refuse_too_much(sizes: Sizes, passes: int) -> None:
     request = CostRequest(sizes.d_model, sizes.n_heads, sizes.d_mlp, sizes.n_ctx)
     block = next(row for row in table(request) if row.name == "block").multiply_adds.value
     # A backward pass has two products for each one of the forward pass.
-    work = passes * (3 * block + CALLS)
+    refuse_multiply_adds(passes * (3 * block + CALLS))
+
+
+def refuse_multiply_adds(work: int) -> None:
+    """Raise ``experiment_too_large`` where so many multiply-adds would take minutes."""
     if work > limits.MAX_EXPERIMENT_MULTIPLY_ADDS:
         raise ModelError(
             "experiment_too_large",
