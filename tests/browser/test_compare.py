@@ -441,7 +441,7 @@ def test_a_link_shows_the_same_view_in_the_other_language(compare: Open, open_pa
     page.get_by_role("link", name="日本語").click()
     expect(page.locator("h1")).to_have_text("Post-LN と Pre-LN を比べる")
     expect(page.locator("#card-title")).to_have_text("Attention：softmax")
-    expect(page.locator("#who-title")).to_have_text("だれが、どこに正規化を置いているか")
+    expect(page.locator("#who-title")).to_have_text("どのモデルが、どこに正規化を置いているか")
     at_rest(page)
     again = open_page(viewport=SIZES[1280])
     again.goto(page.url)
