@@ -54,15 +54,36 @@ export const dotProducts = {
       entropy: fixed(value('none.entropy'), 2), entropy_head: fixed(value('sqrt_d_head.entropy'), 2), entropy_model: fixed(value('sqrt_d_model.entropy'), 2),
       p10: fixed(value('none.jacobian_p10'), 3), p10_head: fixed(value('sqrt_d_head.jacobian_p10'), 2),
     };
-    return [rich('lab.dot.found', params), rich('lab.dot.softmax_found', params), rich('lab.dot.model_found', params), rich('lab.dot.caution')];
+    const smallest = smallHeads(reply);
+    return [
+      rich('lab.dot.found', params), rich('lab.dot.softmax_found', params), rich('lab.dot.model_found', params),
+      rich('lab.dot.caution', { max_none: fixed(value('none.jacobian_largest'), 2), max_head: fixed(value('sqrt_d_head.jacobian_largest'), 2) }),
+      smallest && rich('lab.dot.small_found', smallest),
+    ].filter(Boolean);
   },
 };
+
+/** Up to which size of a head the undivided rows respond more, if there is one; a size of 1 is the same divided. */
+function smallHeads(reply) {
+  const [none, head] = ['none', 'sqrt_d_head'].map((divisor) => series(reply, `${divisor}.jacobian_p10`));
+  const last = none.findLastIndex((value, i) => value > head[i]);
+  return last < 0 ? null : { crossing: series(reply, 'd_head')[last], crossing_none: fixed(none[last], 2), crossing_head: fixed(head[last], 2) };
+}
 
 const lengthsOf = (lengths) => (lengths === null ? '–' : t('lab.input.lengths', { low: fixed(lengths.smallest, 2), high: fixed(lengths.largest, 2), spread: lengths.spread === null ? '–' : fixed(lengths.spread, 3) }));
 const NAMES = Object.fromEntries(PLACEMENTS);
 const weightsName = (weights) => (weights === null ? t('lab.input.random') : NAMES[weights]);
 const reading = ({ error, normed_by: norm }) => (error !== null ? t(has(`lab.input.error.${error}`) ? `lab.input.error.${error}` : 'lab.input.error')
   : norm === null ? t('lab.input.raw') : t('lab.input.through', { norm }));
+
+/** What the figures leave out, where they do. */
+function parts({ facts, series: { 'pair.score': { values } } }) {
+  const shown = values.length;
+  return [
+    shown < facts.pairs ? t('lab.input.pairs_shown', { shown: count(shown), all: count(facts.pairs) }) : '',
+    facts.models_left_out ? t('lab.input.models_left_out', { count: facts.models_left_out }) : '',
+  ].filter(Boolean).join(' ');
+}
 
 export const inputNorms = {
   id: 'input-norms',
@@ -114,13 +135,14 @@ export const inputNorms = {
   },
   found(reply) {
     const all = (name) => series(reply, name).flat().filter((value) => value !== null);
-    const [correlation, same] = [all('score_cosine'), all('equal_keys.same_top')];
+    const [correlation, same, distance] = ['score_cosine', 'equal_keys.same_top', 'equal_keys.distance'].map(all);
     if (!correlation.length || !same.length) return [rich('lab.input.short')];
-    const [r, s] = [span(correlation), span(same)];
+    const [r, s, d] = [correlation, same, distance].map(span);
     return [
       rich('lab.input.found', { root: fixed(reply.facts.sqrt_d_model, 2) }),
-      rich('lab.input.found_cosine', { low: fixed(r.low, 2), high: fixed(r.high, 2), same_low: percent(s.low, 0), same_high: percent(s.high, 0) }),
-    ];
+      rich('lab.input.found_cosine', { low: fixed(r.low, 2), high: fixed(r.high, 2), same_low: percent(s.low, 0), same_high: percent(s.high, 0), distance_low: fixed(d.low, 2), distance_high: fixed(d.high, 2) }),
+      parts(reply),
+    ].filter(Boolean);
   },
 };
 

@@ -48,6 +48,7 @@ export const initGradients = {
     return [
       rich('lab.init.found', { ...numbers('post'), ...numbers('pre'), seeds: reply.request.seeds }),
       rich('lab.init.first', { ratio: fixed(reply.facts['pre.first_over_last'], 1), post: fixed(reply.facts['post.first_over_last'], 1), depth: reply.facts.deepest }),
+      rich('lab.init.theory'),
       rich('lab.init.caution'),
     ];
   },
@@ -94,7 +95,7 @@ export const depth = {
       norm: t(`norm.name.${reply.request.norm}`), depth: series(reply, 'state').at(-1), third,
       length: at('nothing.length'), norm_length: at('norm.length'), norm_gradient: told(series(reply, 'norm.first_gradient').at(-1)),
       gradient: told(series(reply, 'nothing.first_gradient').at(-1)), skip_similarity: fixed(series(reply, 'skip.similarity')[third], 2),
-      similarity: fixed(series(reply, 'nothing.similarity')[third], 2), both_length: at('both.length'), both_gradient: told(series(reply, 'both.first_gradient').at(-1)),
+      similarity: fixed(series(reply, 'nothing.similarity')[third], 2), last_similarity: fixed(series(reply, 'nothing.similarity').at(-1), 2), both_length: at('both.length'), both_gradient: told(series(reply, 'both.first_gradient').at(-1)),
     }), rich('lab.depth.caution')];
   },
 };

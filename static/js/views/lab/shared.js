@@ -9,14 +9,11 @@ export const PLACEMENTS = ['post', 'pre'].map((norm) => [norm, t(`norm.name.${no
 /** A number of a series for reading; null is a dash. */
 export const shown = (value) => (typeof value === 'number' ? compact(value, 4) : '–');
 
-const SUPERSCRIPTS = '⁰¹²³⁴⁵⁶⁷⁸⁹';
-
-/** A number for a sentence: three digits, with a power of ten where it is very large or small. */
+/** A number for a sentence: three digits, very large and small ones as `compact` writes them. */
 export function told(value) {
   if (typeof value !== 'number') return '–';
-  if (value === 0 || (Math.abs(value) >= 1e-3 && Math.abs(value) < 1e6)) return Math.abs(value) >= 1000 ? count(Math.round(value)) : String(Number(value.toPrecision(3)));
-  const [digits, power] = value.toExponential(2).split('e');
-  return `${digits} × 10${power.startsWith('-') ? '⁻' : ''}${power.replace(/^[+-]/, '').replace(/\d/g, (digit) => SUPERSCRIPTS[digit])}`;
+  if (value === 0 || (Math.abs(value) >= 1e-3 && Math.abs(value) < 1e7)) return Math.abs(value) >= 1000 ? count(Math.round(value)) : String(Number(value.toPrecision(3)));
+  return compact(value, 3);
 }
 
 /** A figure over one axis, with the same numbers as its table: `columns` [[name, values]]; `half`: two share a row. */
