@@ -14,6 +14,7 @@ import { purge } from './plot.js';
 import { figure, startFigures } from './views/cards/parts.js';
 import { shortForms } from './views/cost/forms.js';
 import { parametersSection, ratios } from './views/cost/parameters.js';
+import { stacked } from './views/stacked.js';
 import { crossingsList, layersTable, restricting, sharesBars } from './views/cost/table.js';
 import { sharesOf, tilesSection } from './views/cost/tiles.js';
 
@@ -169,7 +170,7 @@ function show() {
   put($('#ratios'), ratios(reply, { times }));
   tilesSection($('#tiles'), reply, run);
   put($('#table-lead'), rich('cost.table.lead', { n: count(symbols.n), d: count(symbols.d), d_ff: count(symbols.d_ff), heads: symbols.H }));
-  put($('#table'), layersTable(reply));
+  put($('#table'), stacked(layersTable(reply)));
   put($('#restricting'), restricting(reply));
   put($('#symbols'), rich('cost.table.symbols', { r: count(symbols.r), p: count(symbols.p), n: symbols.n, w: symbols.w, m: symbols.m }));
   put($('#crossings'), crossingsList(reply));

@@ -8,6 +8,7 @@ import { lang, onLanguageChange, rich, t } from './i18n.js';
 import { announce } from './live.js';
 import { purge } from './plot.js';
 import { figure, startFigures, table } from './views/cards/parts.js';
+import { stacked } from './views/stacked.js';
 
 const NORMS = ['post', 'pre'];
 const NAMES = Object.fromEntries(NORMS.map((norm) => [norm, t(`norm.name.${norm}`)]));
@@ -132,7 +133,7 @@ function show() {
   put($('#scores-words'), scoresWords());
   put($('#scores'), scoresFigure());
   put($('#gradient'), gradientFigure());
-  put($('#end'), endTable());
+  put($('#end'), stacked(endTable()));
   startFigures($('#main'));
 }
 

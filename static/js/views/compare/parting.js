@@ -81,7 +81,7 @@ export function drawHeads(root, { reply, state, frame, set }) {
       el('caption', { class: 'sr-only' }, t('compare.heads')),
       el('thead', {}, el('tr', {}, el('th', { scope: 'col' }, t('compare.heads.corner')), columns.map((head) => el('th', { scope: 'col', class: 'num' }, `H${head}`)))),
       el('tbody', {}, Array.from({ length: model.n_layers }, (_, layer) => el('tr', {},
-        el('th', { scope: 'row' }, `L${layer}`),
+        el('th', { scope: 'row', class: 'num' }, `L${layer}`),
         columns.map((head) => {
           const one = at(layer, head);
           if (!one) return el('td', {}, t('compare.none'));

@@ -35,7 +35,7 @@ export function parametersSection({ parameters, symbols }) {
     })),
     el('p', { class: 'card-note' }, rich('cost.parameters.final', { final: count(parameters.final_norm.value), weights: forms(weights.value) })),
     el('details', { class: 'plot-twin' }, el('summary', {}, t('cost.parameters.table')),
-      el('div', { class: 'cost-scroll', tabindex: '0', role: 'region', 'aria-label': t('cost.parameters.table') }, matrixTable(parameters.matrices))),
+      el('div', { class: 'card-scroll', tabindex: '0', role: 'region', 'aria-label': t('cost.parameters.table') }, matrixTable(parameters.matrices))),
   ];
 }
 

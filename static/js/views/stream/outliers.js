@@ -3,6 +3,7 @@
 import { el, put } from '../../dom.js';
 import { percent } from '../../format.js';
 import { rich, t } from '../../i18n.js';
+import { stacked } from '../stacked.js';
 import { extremes, placeOf } from './depth.js';
 import { placeWords } from './overview.js';
 
@@ -29,9 +30,9 @@ function block(run, reply, set) {
     el('h3', { data: { norm: run.norm } }, run.name),
     el('p', {}, count ? rich('stream.outliers.found', { count, names, least, of: points.length }) : rich('stream.outliers.none', { least, of: points.length })),
     el('div', { class: 'card-scroll', tabindex: '0', role: 'region', 'aria-label': t('stream.outliers.table', { name: run.name }) },
-      el('table', { class: 'card-table' }, el('caption', { class: 'sr-only' }, t('stream.outliers.table', { name: run.name })),
+      stacked(el('table', { class: 'card-table' }, el('caption', { class: 'sr-only' }, t('stream.outliers.table', { name: run.name })),
         el('thead', {}, el('tr', {}, heads.map((head) => el('th', { scope: 'col' }, t(`stream.outliers.${head}`))))),
-        el('tbody', {}, listed.map((one) => line({ ...one, trace: run.trace }, reply, choose))))));
+        el('tbody', {}, listed.map((one) => line({ ...one, trace: run.trace }, reply, choose)))))));
 }
 
 export function drawOutliers(root, { runs, reply, set }) {
