@@ -81,7 +81,8 @@ function showError(experiment, error) {
   place.hidden = error === null;
   if (error === null) return;
   const name = error.field?.replace(/[.[].*$/, '');
-  put(place, name && has(`lab.field.${name}`) ? `${t(`lab.field.${name}`)}: ` : '', error.code === 'offline' ? t('lab.offline') : error.message);
+  const message = error.code === 'offline' ? t('lab.offline') : error.message;
+  put(place, name && has(`lab.field.${name}`) ? t('label.value', { name: t(`lab.field.${name}`), value: message }) : message);
   if (name) $(`#${experiment.id}-${name}`)?.setAttribute('aria-invalid', 'true');
 }
 

@@ -108,7 +108,7 @@ function endTable() {
   const { evaluation } = record;
   const of = (norm) => evaluation[norm];
   const both = (write) => NORMS.map((norm) => write(of(norm)));
-  const head = ({ label, value }) => `${label}: ${fixed(value, 2)}`;
+  const head = ({ label, value }) => t('label.value', { name: label, value: fixed(value, 2) });
   const rows = Object.keys(evaluation.texts).flatMap((text) => Object.keys(evaluation.texts[text]).map((language) => [
     t('training.end.bits', { text: t(`training.text.${text}`), language: t(`training.language.${language}`) }),
     ...both(({ bits_per_byte: bits }) => fixed(bits[text][language], 3)), fixed(evaluation.trigrams[text][language], 3),

@@ -36,6 +36,6 @@ export function startGlossary(announce) {
     put(card, el('h2', { id: 'gloss-name' }, name), el('p', {}, line), POINTS[id] ? el('code', {}, POINTS[id]) : null);
     card.showPopover();
     placeBeside(card, button);
-    announce(`${name}: ${line}`);
+    announce(t('label.value', { name, value: line }));
   });
 }

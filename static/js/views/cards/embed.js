@@ -1,7 +1,7 @@
 /** The cards of the embedding: the token's vector, and the first sum, with the position's vector. */
 
 import { el } from '../../dom.js';
-import { compact, decimalsFor, fixed } from '../../format.js';
+import { compact, count, decimalsFor, fixed } from '../../format.js';
 import { formula, m, name, series } from '../../mathml.js';
 import { facts, following, formulaBox, vectorTable } from './parts.js';
 import { lengthOf } from './run.js';
@@ -21,7 +21,7 @@ export async function embed(view) {
   const decimals = decimalsFor(values.flat());
   const names = whole ? [...last.inputs.map((point) => VECTORS[point]), 'sum'] : ['token'];
   const hasTypes = names.includes('type');
-  const lead = el('p', { class: 'card-lead' }, rich(`card.embed.lead.${hasTypes ? 'types' : frame.part}`, { pos, token: label, id: token.id, size: values[0].length, vocabulary: trace.model.d_vocab, segment: token.segment ?? 0 }));
+  const lead = el('p', { class: 'card-lead' }, rich(`card.embed.lead.${hasTypes ? 'types' : frame.part}`, { pos, token: label, id: token.id, size: values[0].length, vocabulary: count(trace.model.d_vocab), segment: token.segment ?? 0 }));
 
   if (depth === 'formula') {
     const printed = (k, i) => fixed(values[k][i], decimals);

@@ -20,7 +20,7 @@ export const dotProducts = {
     const sizes = series(reply, 'd_head');
     const lines = (what) => DIVISORS.map(([divisor, colour, dash]) => ({ name: t(`lab.dot.by.${divisor}`), colour, dash: dash === 'solid' ? undefined : dash, values: series(reply, `${divisor}.${what}`) }));
     const panel = (what, yTitle, more = {}) => ({ title: t(`lab.dot.${what}`), x: sizes, lines: lines(what), xKind: 'log', xTitle: t('lab.axis.d_head'), yTitle, yRange: [-0.03, 1.03], ...more });
-    const columns = (whats) => whats.flatMap((what) => lines(what).map(({ name, values }) => [`${t(`lab.dot.${what}`)}: ${name}`, values]));
+    const columns = (whats) => whats.flatMap((what) => lines(what).map(({ name, values }) => [t('label.value', { name: t(`lab.dot.${what}`), value: name }), values]));
     const variance = [
       { name: t('lab.dot.measured'), colour: 'attn', values: series(reply, 'variance_mean') },
       { name: t('lab.dot.predicted'), colour: 'ink', dash: 'dash', values: series(reply, 'variance_predicted') },

@@ -72,7 +72,7 @@ export const depth = {
     return [
       chart({
         name: t('lab.depth.states'), file: 'addnorm-depth-states', head: t('lab.axis.state'), places: states,
-        columns: [...columns('length').map(([name, values]) => [`${t('lab.depth.length')}: ${name}`, values]), ...columns('similarity').map(([name, values]) => [`${t('lab.depth.similarity')}: ${name}`, values])],
+        columns: ['length', 'similarity'].flatMap((what) => columns(what).map(([name, values]) => [t('label.value', { name: t(`lab.depth.${what}`), value: name }), values])),
         build: curves({ panels: [
           { title: t('lab.depth.length'), x: states, lines: lines('length'), yKind: 'log', xTitle: t('lab.axis.state'), yTitle: t('lab.axis.length') },
           { title: t('lab.depth.similarity'), x: states, lines: lines('similarity'), yRange: [-0.05, 1.05], xTitle: t('lab.axis.state'), yTitle: t('lab.axis.cosine') },
