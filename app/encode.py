@@ -93,7 +93,7 @@ def _shifted(numbers: NDArray[np.float64], places: NDArray[np.int64]) -> NDArray
 
 
 def as_float32(value: object, digits: int | None = None) -> object:
-    """Dataclasses, lists and dicts with every Python float as the float32 that it came from.
+    """Dataclasses, lists and dicts with every Python float as a float32, or with so many digits.
 
     A float32 that became a Python float is written with 17 digits, of which 9 are noise.
     """

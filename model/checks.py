@@ -123,7 +123,7 @@ def costly_checks(
     """Checks on request: the plain run, PyTorch's own blocks, and positions one at a time."""
     values, config = recorder.values, runnable.config
     final = runnable.plain(*inputs)
-    yield check("plain_run", None, _largest((final - values[_last_state(config)]).abs()), 0.0)
+    yield check("plain_run", None, _largest((final - values[config.last_state]).abs()), 0.0)
     for layer, block in enumerate(runnable.plain.blocks):
         if not_checkable(config):
             break
@@ -144,10 +144,6 @@ def costly_checks(
 def _close(name: str, point: str, ours: Tensor, theirs: Tensor) -> Check:
     limit = CLOSE * max(1.0, _largest(theirs.abs()))
     return check(name, point, _largest((ours - theirs).abs()), limit)
-
-
-def _last_state(config: ModelConfig) -> str:
-    return "ln_final.out" if config.has_final_norm else f"blocks.{config.n_layers - 1}.out"
 
 
 # PyTorch's own name of each of our parameters; Q, K and V stand joined in `in_proj`.

@@ -19,8 +19,7 @@ from model.analysis.compare import (
     point_difference,
     prediction_changes,
 )
-from model.analysis.ledger import layer_of
-from model.points import PointSpec
+from model.points import PointSpec, layer_of
 from model.registry import Registry
 from model.run import Plan, plan
 from model.selection import Include, select

@@ -115,6 +115,11 @@ class ModelConfig:
         return self.norm == "pre" and self.final_norm
 
     @property
+    def last_state(self) -> str:
+        """The point that leaves the model."""
+        return "ln_final.out" if self.has_final_norm else f"blocks.{self.n_layers - 1}.out"
+
+    @property
     def n_parameters(self) -> int:
         """Number of parameters of this model, counted without building it."""
         d, m = self.d_model, self.d_mlp

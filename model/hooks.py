@@ -101,6 +101,12 @@ class Recorder:
         if point in self.keep:
             self.values[point] = value
 
+    def origin(self, point: str) -> str:
+        """The name that the step which made a point's tensor gave it."""
+        while point in self.same_as:
+            point = self.same_as[point]
+        return point
+
     def inputs(self, args: tuple[Any, ...]) -> list[str]:
         """Names of the points among a module's arguments; token ids are none."""
         return [self.names[id(arg)] for arg in args if id(arg) in self.names]

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from model.analysis import units, writes
-from model.analysis.ledger import Ledger, head_writes, is_needed, ledger
+from model.analysis.ledger import Ledger, is_needed, ledger
 from model.analysis.lens import LensState, lens
 from model.analysis.stream import is_state
 from model.analysis.units import DrivingTokens, FeedForwardUnits, StrongestUnits
@@ -302,7 +302,7 @@ def _named_state(planned: Plan, state: str | None) -> str:
     """
     config = planned.config
     if state is None:
-        return "ln_final.out" if config.has_final_norm else f"blocks.{config.n_layers - 1}.out"
+        return config.last_state
     name = canonical(state, config.norm)
     spec = planned.points.get(name)
     if spec is None or spec.axes != ["pos", "d_model"] or name.endswith(".normalized"):
@@ -360,5 +360,5 @@ def _vector(ran: Run, direction: Direction) -> Tensor:
         assert isinstance(attention, SelfAttention)
         pos, head = direction.index
         z = ran.recorder.values[name.removesuffix("result") + "z"]
-        return head_writes(attention, z[pos])[head]
+        return attention.writes(z[pos])[head]
     return ran.recorder.values[name][direction.index]

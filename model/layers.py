@@ -243,6 +243,16 @@ class SelfAttention(Part):
         out: Tensor = self.W_O(z.flatten(-2))  # [pos, d_model]
         return out
 
+    def writes(self, z: Tensor) -> Tensor:
+        """Each head's own write z_h W_O[h]: [..., head, d_head] to [..., head, d_model].
+
+        Added up, and b_O with them, they are the output; b_O belongs to no head.
+
+        Source: Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits".
+        """
+        per_head = self.W_O.weight.view(-1, self.n_heads, self.d_head).to(z.dtype)
+        return torch.einsum("...hd,mhd->...hm", z, per_head)
+
     def split_heads(self, x: Tensor) -> Tensor:
         """[pos, d_model] to [pos, head, d_head]: head h owns columns h·d_head to (h+1)·d_head."""
         return x.view(*x.shape[:-1], self.n_heads, self.d_head)

@@ -109,3 +109,9 @@ def canonical(name: str, norm: Norm) -> str:
     """
     name = re.sub(r"(^|\.)hook_", r"\1", name)
     return re.sub(r"(^|\.)normalized_resid_post$", r"\1out", name) if norm == "post" else name
+
+
+def layer_of(name: str) -> int | None:
+    """The block that a point, step or parameter belongs to."""
+    match = re.match(r"blocks\.(\d+)\.", name)
+    return int(match[1]) if match else None

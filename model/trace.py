@@ -330,10 +330,9 @@ def _selected(selection: Selection, values: Mapping[str, Tensor], runnable: Runn
 def _result(
     point: str, index: tuple[int | slice, ...], values: Mapping[str, Tensor], runnable: Runnable
 ) -> Tensor:
-    """Each head's write z_h W_O[h] (Elhage et al. 2021), for one slice; b_O belongs to no head."""
+    """Each head's write, for one slice."""
     attention = runnable.hooked.get_submodule(point.removesuffix(".result"))
     assert isinstance(attention, SelfAttention)
-    per_head = attention.W_O.weight.view(-1, attention.n_heads, attention.d_head)
     positions, heads, components = index
     z = values[point.removesuffix("result") + "z"][positions]  # [pos, head, d_head]
-    return torch.einsum("...hd,mhd->...hm", z, per_head)[..., heads, :][..., components]
+    return attention.writes(z)[..., heads, :][..., components]

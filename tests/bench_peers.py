@@ -55,7 +55,7 @@ def peer_cost(runnable: Runnable, peer: nn.Module, n: int) -> str:
     names = catalogue(runnable.config, n)
     everything = frozenset(name for name in names if not name.endswith("attn.result"))
     # What the peer returns: the state before each block and after the last, and the patterns.
-    last_state = f"blocks.{runnable.config.n_layers - 1}.out"
+    last_state = runnable.config.last_state
     same = frozenset(n for n in names if n.endswith((".resid_pre", ".pattern")) or n == last_state)
 
     def recorded(keep: frozenset[str]) -> Recorder:

@@ -11,15 +11,16 @@ Transformer Circuits"; holding the divisor that of Kobayashi et al. 2021, "Incor
 and Normalization Layers into Analysis of Masked Language Models".
 """
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor, nn
 
+from model.analysis.carried import frozen_norm
 from model.hooks import Recorder, Step
 from model.layers import FeedForward, LayerNorm, SelfAttention
+from model.points import layer_of
 
 
 @dataclass(frozen=True)
@@ -130,13 +131,6 @@ def is_needed(point: str) -> bool:
     ) and point != "logits"
 
 
-def origin(point: str, recorder: Recorder) -> str:
-    """The name that the step which made a tensor gave it."""
-    while point in recorder.same_as:
-        point = recorder.same_as[point]
-    return point
-
-
 def ledger(
     model: nn.Module,
     recorder: Recorder,
@@ -159,8 +153,8 @@ def ledger(
         KeyError: the state is not a vector of the stream that a step made.
     """
     # Of a state's names the first one in the order of the run.
-    wanted = {origin(point, recorder): point for point in reversed(depth)}
-    target = origin(state, recorder)
+    wanted = {recorder.origin(point): point for point in reversed(depth)}
+    target = recorder.origin(state)
     shares: list[Shares] = []
     found: tuple[Parts, list[FrozenScale]] | None = None
     for step, parts, frozen in _walk(model, recorder, pos):
@@ -179,11 +173,7 @@ def ledger(
         pos=pos,
         length=float(whole.norm()),
         parts=_lines(parts, whole, direction),
-        total=Total(
-            float(added.norm()),
-            None if direction is None else float(added @ direction.double()),
-            float(added @ whole / (whole @ whole)),
-        ),
+        total=Total(*_measured(added, whole, direction)),
         error=_relative(float((added - whole).norm()), float(whole.norm())),
         frozen_scales=frozen,
         by_kind=_groups(parts, lambda author: author.kind, whole, direction),
@@ -197,19 +187,19 @@ def _relative(gap: float, length: float) -> float:
     return gap / length if length > 0 else (0.0 if gap == 0 else float("inf"))
 
 
+def _measured(
+    vector: Tensor, whole: Tensor, direction: Tensor | None
+) -> tuple[float, float | None, float]:
+    """Length, projection and share of something written."""
+    projection = None if direction is None else float(vector @ direction.double())
+    return float(vector.norm()), projection, float(vector @ whole / (whole @ whole))
+
+
 def _lines(parts: Parts, whole: Tensor, direction: Tensor | None) -> list[Part]:
-    lengths = parts.vectors.norm(dim=-1).tolist()
-    shares = (parts.vectors @ whole / (whole @ whole)).tolist()
-    projections: list[float | None] = (
-        [None] * len(lengths)
-        if direction is None
-        else (parts.vectors @ direction.double()).tolist()
-    )
     return [
         Part(**vars(author), length=length, projection=projection, share=share)
-        for author, length, projection, share in zip(
-            parts.authors, lengths, projections, shares, strict=True
-        )
+        for author, vector in zip(parts.authors, parts.vectors, strict=True)
+        for length, projection, share in [_measured(vector, whole, direction)]
     ]
 
 
@@ -227,13 +217,7 @@ def _groups(
         places.setdefault(key(author), []).append(place)
     sums = {name: parts.vectors[chosen].sum(0) for name, chosen in places.items()}
     return [
-        Group(
-            name=name,
-            count=len(places[name]),
-            length=float(added.norm()),
-            projection=None if direction is None else float(added @ direction.double()),
-            share=float(added @ whole / (whole @ whole)),
-        )
+        Group(name, len(places[name]), *_measured(added, whole, direction))
         for name, added in sums.items()
     ]
 
@@ -251,7 +235,7 @@ def _walk(
 ) -> Iterator[tuple[Step, Parts, list[FrozenScale]]]:
     """Every step that makes a vector of the model, with its parts and the norms that they met."""
     values, steps = recorder.values, [step for step in recorder.steps if step.kind != "unembed"]
-    inputs = [[origin(point, recorder) for point in step.inputs] for step in steps]
+    inputs = [[recorder.origin(point) for point in step.inputs] for step in steps]
     last_read = {point: place for place, points in enumerate(inputs) for point in points}
     known: dict[str, tuple[Parts, list[FrozenScale]]] = {}
     for place, step in enumerate(steps):
@@ -286,11 +270,6 @@ def _walk(
                 known.pop(point, None)
 
 
-def frozen_norm(x: Tensor, norm: LayerNorm, scale: Tensor) -> Tensor:
-    """What a LayerNorm whose divisor is held does to a part [..., d_model]; beta is left out."""
-    return (x - x.mean(-1, keepdim=True)) / scale * norm.w.double()
-
-
 def _normed(before: Parts, norm: LayerNorm, scale: Tensor, step: Step) -> Parts:
     return Parts(
         [*before.authors, Author(f"{step.name}.b", "beta", layer_of(step.name))],
@@ -301,18 +280,12 @@ def _normed(before: Parts, norm: LayerNorm, scale: Tensor, step: Step) -> Parts:
 def _heads(attention: SelfAttention, values: Mapping[str, Tensor], pos: int, step: Step) -> Parts:
     layer = layer_of(step.name)
     authors = [Author(f"L{layer}H{head}", "head", layer, head) for head in range(attention.n_heads)]
-    writes = head_writes(attention, values[f"{step.name}.z"][pos].double())
+    writes = attention.writes(values[f"{step.name}.z"][pos].double())
     bias: Tensor | None = attention.W_O.bias
     if bias is None:
         return Parts(authors, writes)
     authors.append(Author(f"{step.name}.b_O", "bias", layer))
     return Parts(authors, torch.cat([writes, bias[None].double()]))
-
-
-def head_writes(attention: SelfAttention, z: Tensor) -> Tensor:
-    """Each head's write z_h W_O[h], b_O left out: z [..., head, d_head] to [..., head, d_model]."""
-    per_head = attention.W_O.weight.view(-1, attention.n_heads, attention.d_head).to(z.dtype)
-    return torch.einsum("...hd,mhd->...hm", z, per_head)
 
 
 def _feed_forward(
@@ -324,41 +297,3 @@ def _feed_forward(
         [Author(step.name, "mlp", layer), Author(f"{step.name}.b_out", "bias", layer)],
         torch.stack([write, feed_forward.W_out.bias.double()]),
     )
-
-
-def layer_of(name: str) -> int | None:
-    """The block that a point, step or parameter belongs to."""
-    match = re.match(r"blocks\.(\d+)\.", name)
-    return int(match[1]) if match else None
-
-
-def carried(
-    model: nn.Module, recorder: Recorder, pos: int, start: str, vectors: Tensor, end: str
-) -> tuple[Tensor, list[str]]:
-    """What becomes of parts of one point on the straight way to a later one, and the norms met.
-
-    Attention and FFN are ways of their own and do not carry; norms act with this run's divisor.
-
-    Args:
-        start: the point, such as ``blocks.0.attn_out``, that the vectors are parts of.
-        vectors: [part, d_model].
-        end: a later point of the stream.
-    """
-    known = {origin(start, recorder): vectors.double()}
-    met: dict[str, list[str]] = {origin(start, recorder): []}
-    for step in recorder.steps:
-        sources = [known[p] for p in (origin(p, recorder) for p in step.inputs) if p in known]
-        norms = [met[p] for p in (origin(p, recorder) for p in step.inputs) if p in met]
-        if not sources:
-            continue
-        if step.kind == "add":
-            known[step.output] = torch.stack(sources).sum(0)
-            met[step.output] = list(dict.fromkeys(norm for names in norms for norm in names))
-        elif step.kind == "layer_norm":
-            norm = model.get_submodule(step.name)
-            assert isinstance(norm, LayerNorm)
-            scale = recorder.values[f"{step.name}.scale"][pos].double()
-            known[step.output] = frozen_norm(sources[0], norm, scale)
-            met[step.output] = [*norms[0], step.name]
-    target = origin(end, recorder)
-    return known[target], met[target]

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from model.analysis.ledger import origin
 from model.hooks import Recorder
 from model.tokenizer.cut import Vocabulary
 from model.transformer import Transformer
@@ -64,10 +63,10 @@ def exits(model: Transformer, recorder: Recorder, states: Iterable[str]) -> list
         states: points of the stream in the order of the run.
     """
     made_by = {step.output: step for step in recorder.steps}
-    distinct = list(dict.fromkeys(origin(point, recorder) for point in states))
+    distinct = list(dict.fromkeys(recorder.origin(point) for point in states))
     is_post = model.config.norm == "post"
     reads = {
-        origin(step.inputs[0], recorder): step.name
+        recorder.origin(step.inputs[0]): step.name
         for step in recorder.steps
         if step.kind == "layer_norm"
     }
@@ -75,7 +74,7 @@ def exits(model: Transformer, recorder: Recorder, states: Iterable[str]) -> list
     for point in distinct:
         step = made_by[point]
         if step.kind == "layer_norm":
-            if origin(step.inputs[0], recorder) in distinct:
+            if recorder.origin(step.inputs[0]) in distinct:
                 continue
             if is_post:
                 # An embedding norm: what leaves it is normed already.

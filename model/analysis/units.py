@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from model.analysis.ledger import origin
 from model.analysis.writes import cosine, share, sublayer
 from model.hooks import Recorder
 from model.layers import FeedForward
@@ -98,7 +97,7 @@ class FeedForwardUnits:
         self.post = recorder.values[f"{at}.post"].double()  # [pos, d_mlp]
         self.out = recorder.values[f"{at}_out"].double()  # [pos, d_model]
         around = sublayer(recorder, model, f"{at}_out")
-        self.skip = recorder.values[origin(around.skip, recorder)].double()  # [pos, d_model]
+        self.skip = recorder.values[around.skip].double()  # [pos, d_model]
         self.rows = module.W_out.weight.double().T  # [d_mlp, d_model]
         self.bias = module.W_out.bias.double()  # [d_model]
 

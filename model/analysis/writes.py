@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from model.analysis.ledger import carried, frozen_norm, head_writes, origin
+from model.analysis.carried import carried, frozen_norm
 from model.hooks import Recorder, Step
 from model.layers import LayerNorm, SelfAttention
 from model.transformer import Transformer
@@ -108,9 +108,7 @@ class LogitEffect:
 class Sublayer:
     """One sublayer in the graph of a run: what its write is added to, and the norms around it."""
 
-    step: Step
     skip: str
-    sum: str
     norm_before: str | None
     norm_after: str | None
 
@@ -125,16 +123,14 @@ def sublayer(recorder: Recorder, model: Transformer, point: str) -> Sublayer:
     after = [n.name for n in norms if add.output in _origins(n, recorder)]
     is_post = model.config.norm == "post"
     return Sublayer(
-        step=step,
-        skip=origin(add.inputs[0], recorder),
-        sum=add.output,
+        skip=recorder.origin(add.inputs[0]),
         norm_before=before[0] if before and not is_post else None,
         norm_after=after[0] if after and is_post else None,
     )
 
 
 def _origins(step: Step, recorder: Recorder) -> list[str]:
-    return [origin(point, recorder) for point in step.inputs]
+    return [recorder.origin(point) for point in step.inputs]
 
 
 def needed_points(layer: int) -> tuple[str, ...]:
@@ -163,7 +159,7 @@ class AttentionWrites:
 
     def writes(self, pos: int) -> Tensor:
         """Each head's write at one position [head, d_model]."""
-        return head_writes(self.attention, self.recorder.values[f"{self.at}.z"][pos].double())
+        return self.attention.writes(self.recorder.values[f"{self.at}.z"][pos].double())
 
     def heads(self, pos: int) -> list[HeadWrite]:
         """Every head at one query."""
@@ -249,7 +245,7 @@ class AttentionWrites:
         [query, key, d_model] is never made.
         """
         weighted = self.pattern[head] * self.value_lengths()[head]
-        values = head_writes(self.attention, self.v)  # [key, head, d_model]
+        values = self.attention.writes(self.v)  # [key, head, d_model]
         centred = self.normed_without_scale(values)
         gram = torch.einsum("jhm,jgm->jhg", centred, centred)  # [key, head, head]
         by_key = self.pattern.permute(2, 1, 0)  # [key, query, head]

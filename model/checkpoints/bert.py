@@ -10,8 +10,6 @@ from model.checkpoints.description import Family, TensorSource
 from model.checkpoints.fields import Fields
 from model.config import ModelConfig
 
-Rows = list[tuple[str, str, tuple[int, ...]]]
-
 
 def read_bert(keys: Fields) -> ModelConfig:
     """Of ``model_type`` ``bert``."""

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from model import hooks
-from model.analysis.ledger import carried, is_needed, ledger
+from model.analysis.carried import carried
+from model.analysis.ledger import is_needed, ledger
 from model.config import ModelConfig
 from model.errors import ModelError
 from model.hooks import Recorder, recording

@@ -193,13 +193,7 @@ def _series(asked: Plan, scatter_layer: int) -> dict[str, Series]:
 def _read_by_attention(recorder: Recorder) -> list[str]:
     """The point that each block's Attention reads, by its earliest name."""
     read = [step.inputs[0] for step in recorder.steps if step.kind == "attention"]
-    return [_earliest(recorder, point) for point in read]
-
-
-def _earliest(recorder: Recorder, point: str) -> str:
-    while point in recorder.same_as:
-        point = recorder.same_as[point]
-    return point
+    return [recorder.origin(point) for point in read]
 
 
 def _of_layer(recorder: Recorder, layer: int) -> dict[str, Tensor]:
@@ -317,7 +311,7 @@ def _first_input(planned: Plan, entry: ModelEntry, norm: Norm) -> FirstInput:
         point=point,
         normed_by=norm_name,
         root=math.sqrt(entry.d_model),
-        raw=_lengths(recorder.values[_earliest(recorder, raw)]),
+        raw=_lengths(recorder.values[recorder.origin(raw)]),
         normalized=_lengths(recorder.values[f"{norm_name}.normalized"]) if norm_name else None,
         read=_lengths(recorder.values[point]),
         error=None,
