@@ -4,7 +4,7 @@
  */
 
 import { ApiError, newestOnly, post } from './api.js';
-import { asPython, InputError, requestOf } from './bench_input.js';
+import { asPython, InputError, matrixFor, requestOf } from './bench_input.js';
 import { colourOf, currentTheme, css, inkOn, onThemeChange, sharedRange } from './colour.js';
 import { $, $$, copyText, el, put } from './dom.js';
 import { brief, compact, exactly, fixed, share } from './format.js';
@@ -30,6 +30,7 @@ function readFragment() {
   const found = Object.fromEntries(NAMES.filter((name) => params.has(name)).map((name) => [name, params.get(name)]));
   if (found.kind !== 'matrix') found.kind = 'update';
   fields = { ...START, ...found };
+  if (fields.kind === 'matrix') fields.matrix = matrixFor(fields);
   const from = params.get('from');
   $('#from').hidden = !from;
   if (from) put($('#from'), t('bench.from', { from }));
@@ -57,6 +58,7 @@ function showError(error) {
   for (const input of $$('[aria-invalid]')) input.removeAttribute('aria-invalid');
   $('.bench-results').classList.toggle('is-stale', error !== null);
   $('.bench-results').classList.toggle('is-empty', answers === null);
+  $('#stale').hidden = error === null || answers === null;
   if (!error) return;
   const field = error.field?.replace(/[.[].*$/, '') ?? null;
   const place = (field && document.getElementById(`${field}-error`)) || $('#failed');
@@ -180,7 +182,8 @@ function changed(event) {
   const { name, value } = event.target;
   if (!NAMES.includes(name)) return;
   fields = { ...fields, [name]: value };
-  if (name === 'kind') showFields();
+  if (fields.kind === 'matrix' && name !== 'matrix') fields.matrix = matrixFor(fields);
+  if (name === 'kind' || name === 'x') showFields();
   clearTimeout(timer);
   timer = setTimeout(run, name === 'kind' ? 0 : WAIT_MS);
 }

@@ -27,6 +27,21 @@ export class InputError extends Error {
   }
 }
 
+const MOST_ROWS = 32; // of a matrix that nobody typed
+
+const identity = (n) => Array.from({ length: n }, (_, i) => Array.from({ length: n }, (__, j) => Number(i === j)).join(' ')).join('\n');
+
+/** The matrix for these fields: what was typed, or where nothing was, ones on the diagonal: F(v) = v + b. */
+export function matrixFor({ matrix, x }) {
+  if (matrix.trim() && matrix !== identity(matrix.split('\n').length)) return matrix;
+  try {
+    const { length } = parseNumbers(x);
+    return length > 0 && length <= MOST_ROWS ? identity(length) : matrix;
+  } catch {
+    return matrix;
+  }
+}
+
 /** The request for typed `fields` {x, kind, update, matrix, bias, eps, gamma, beta}, without a placement. */
 export function requestOf(fields) {
   const read = (field, parse) => {

@@ -220,3 +220,40 @@ def test_the_language_changes_in_place_and_keeps_what_was_typed(bench: Any) -> N
     expect(page.locator('#post [data-stage="mean"]')).to_contain_text("x + F(x) の平均")
     expect(page.locator("h1")).to_have_text("Add & Norm を試す")
     expect(page.locator("#x")).to_have_value("7, 8, 9")
+
+
+def test_a_matrix_starts_as_ones_on_the_diagonal_and_follows_the_size_of_x(bench: Any) -> None:
+    page = bench()
+    expect(page.locator('#post [data-stage="out"]')).to_be_visible()
+    page.get_by_label("F(v) = Wv + b").check()
+    expect(page.locator("#matrix")).to_have_value("1 0 0\n0 1 0\n0 0 1")
+    added = page.locator('#post [data-stage="added"] .bench-stage-value')
+    expect(added).to_have_text("[2, 4, 6]")
+    page.locator("#x").fill("3 5")
+    expect(page.locator("#matrix")).to_have_value("1 0\n0 1")
+    expect(added).to_have_text("[6, 10]")
+    page.locator("#matrix").fill("2 0\n0 1")
+    expect(added).to_have_text("[9, 10]")
+    page.locator("#x").fill("3 5 7")
+    expect(page.locator("#matrix")).to_have_value("2 0\n0 1")
+    expect(page.locator("#matrix-error")).to_be_visible()
+
+
+@pytest.mark.parametrize(("lang", "said"), [("ja", "最後の入力の結果"), long("en", "the last input")])
+def test_results_that_do_not_answer_what_is_typed_are_marked(
+    bench: Any, lang: str, said: str
+) -> None:
+    page = bench(lang=lang)
+    expect(page.locator('#post [data-stage="out"]')).to_be_visible()
+    stale = page.locator("#stale")
+    expect(stale).to_be_hidden()
+    page.locator("#x").fill("1, あ, 3")
+    expect(stale).to_contain_text(said)
+    page.locator("#x").fill("1, 5, 3")
+    expect(stale).to_be_hidden()
+
+
+def test_vectors_of_a_run_come_with_the_word_that_its_gamma_and_beta_do_not(bench: Any) -> None:
+    page = bench("#x=1, 2&update=1, 1&from=here")
+    expect(page.locator("#from")).to_contain_text("here")
+    expect(page.locator("#from")).to_contain_text("γ = 1 and β = 0")
