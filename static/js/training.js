@@ -40,7 +40,10 @@ function lossFigure() {
 function lossWords() {
   const { pre, post } = runs();
   const last = (run) => run.record.held_out.en.at(-1);
+  // The shipped run at the step where this one ends.
+  const usual = ({ record: { steps, held_out: { en } } }) => fixed(en[steps.indexOf(pre.steps_done)], 2);
   return rich(`training.loss.${chosen.run}`, {
+    usual_pre: usual(record.runs.pre), usual_post: usual(record.runs.post),
     muon: pre.recipe.muon, adam: pre.recipe.adam, warm_up: pre.recipe.warm_up, steps: count(pre.steps_done),
     pre: fixed(last(pre), 2), post: fixed(last(post), 2),
   });
