@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 from app import i18n
 from app.__main__ import main
 from app.command.tables import table, vector
+from app.command.trace import tables_of
 
 ROOT = Path(__file__).parent.parent.parent
 TINY = '{"d_model": 64, "n_heads": 4, "n_layers": 2}'
@@ -61,6 +62,17 @@ def test_trace_as_tables_shows_the_numbers(capsys: pytest.CaptureFixture[str], c
     assert f"{reply['tensors']['blocks.0.ln1.mean']['values'][0][0]:.6g}" in out
     assert all(token["label"] in out for token in reply["tokens"])
     assert "✗" not in out and out.count("✓") == len(reply["checks"])
+
+
+def test_a_check_whose_value_is_no_number_is_shown_as_failed(
+    client: TestClient,
+):
+    body = {"text": "the cat", "model": "textbook", "config": json.loads(TINY)}
+    reply: Any = client.post("/api/v1/trace", json=body).json()
+    reply["checks"][-1] |= {"value": None, "ok": False}
+    lines = tables_of(reply, "en")
+    (failed,) = [line for line in lines if "✗" in line]
+    assert failed.split()[0] == reply["checks"][-1]["name"] and "—" in failed
 
 
 def test_add_norm_prints_the_articles_numbers(capsys: pytest.CaptureFixture[str]):

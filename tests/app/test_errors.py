@@ -164,7 +164,7 @@ def test_an_unexpected_fault_is_a_500_that_gives_nothing_away(
 
 
 def test_a_broken_template_does_not_hide_the_error(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
     from app import pages
 
@@ -175,6 +175,8 @@ def test_a_broken_template_does_not_hide_the_error(
     reply = client.get("/<b>nothing", headers={"accept": "text/html"})
     assert reply.status_code == 404
     assert i18n.t("en", "error.not_found") in reply.text
+    # Nor does the error hide the broken template.
+    assert "unexpected KeyError" in caplog.text
 
 
 @pytest.mark.parametrize(

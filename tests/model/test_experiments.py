@@ -191,6 +191,33 @@ def test_reach_is_exactly_nothing_below_the_first_depth_and_tiny_at_it():
         assert 12 <= felt[2] <= 20
 
 
+def test_what_overflowed_is_felt_nowhere_that_could_be_told():
+    # Two components have one direction after a norm: nothing passes back through many of them.
+    request = reach.ReachRequest(
+        n_ctx=9, radius=2, depths=(1, 48), d_model=2, n_heads=1, d_mlp=2, seeds=1
+    )
+    result = finish(reach.run(request))
+    for norm in ("post", "pre"):
+        influence, felt = values(result, f"{norm}.influence"), values(result, f"{norm}.felt")
+        known = influence.isfinite().all(-1)
+        assert torch.equal(felt.isfinite(), known)
+        assert (felt[known] <= 8).all()
+    assert not bool(values(result, "post.felt")[1].isfinite())
+
+
+def test_a_model_that_cannot_be_loaded_ends_no_experiment(tmp_path: Path):
+    cf_gpt2(tmp_path / "whole")
+    cf_gpt2(tmp_path / "cut")
+    file = next((tmp_path / "cut").glob("*.safetensors"))
+    file.write_bytes(file.read_bytes()[:-64])
+    request = input_norms.InputNormsRequest("A B", "textbook", "post")
+    result = finish(input_norms.run(request, Registry(tmp_path)))
+    found = {first.model: first.error for first in result.first_inputs}
+    assert found["cut"] is not None and found["whole"] is None
+    assert "cut" not in {table.model for table in result.embeddings}
+    assert "whole" in {table.model for table in result.embeddings}
+
+
 @pytest.mark.parametrize(("n_ctx", "radius"), [(9, 3), (10, 3), (5, 9), (2, 1)])
 def test_the_first_depth_is_the_distance_over_the_radius_rounded_up(n_ctx: int, radius: int):
     request = reach.ReachRequest(
