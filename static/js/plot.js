@@ -44,28 +44,12 @@ export function ready() {
   return library;
 }
 
-const property = (name, otherwise) =>
-  getComputedStyle(document.documentElement).getPropertyValue(name).trim() || otherwise;
+const COLOURS = ['surface', 'ink', 'muted', 'line', 'stream', 'attn', 'mlp', 'norm', 'weight', 'post', 'pre'];
 
 /** Colours and type of the page, for figures. */
 export function look() {
-  const theme = currentTheme();
-  const dark = theme === 'dark';
-  return {
-    theme,
-    font: FONT,
-    surface: property('--surface', dark ? '#1b1e23' : '#ffffff'),
-    ink: property('--ink', dark ? '#eceef1' : '#1b1e23'),
-    muted: property('--muted', dark ? '#a7aeb8' : '#59616c'),
-    line: property('--line', dark ? '#3a3f47' : '#dcdfe4'),
-    stream: property('--stream', dark ? '#56b4e9' : '#0072b2'),
-    attn: property('--attn', dark ? '#ff9e54' : '#b34a00'),
-    mlp: property('--mlp', dark ? '#2fd3a5' : '#007a59'),
-    norm: property('--norm', dark ? '#e79ac8' : '#9a3f7c'),
-    weight: property('--weight', dark ? '#f0b429' : '#8a6100'),
-    post: property('--post', dark ? '#eceef1' : '#1b1e23'),
-    pre: property('--pre', dark ? '#9d92ff' : '#6457d6'),
-  };
+  const style = getComputedStyle(document.documentElement);
+  return { theme: currentTheme(), font: FONT, ...Object.fromEntries(COLOURS.map((name) => [name, style.getPropertyValue(`--${name}`).trim()])) };
 }
 
 function complete({ data, layout }, width, style) {
@@ -93,7 +77,7 @@ function end(area) {
   mounted.delete(area);
 }
 
-/** Draw `figure` into `area` and keep it at the area's width. Resolves when first drawn (or when gone). */
+/** Draw `figure` into `area` and keep it at the area's width. Resolves when first drawn (or when gone), rejects where it cannot be. */
 export async function draw(area, figure, { onClick } = {}) {
   const plotly = await ready();
   for (const other of mounted.keys()) if (!other.isConnected) end(other);
@@ -102,7 +86,8 @@ export async function draw(area, figure, { onClick } = {}) {
   let shown = 0;
   let waiting = 0;
   let first;
-  const drawn = new Promise((resolve) => { first = resolve; });
+  let fail;
+  const drawn = new Promise((resolve, reject) => { [first, fail] = [resolve, reject]; });
 
   const redraw = async () => {
     waiting = 0;
@@ -123,7 +108,12 @@ export async function draw(area, figure, { onClick } = {}) {
       first();
     }
   };
-  const ask = () => { waiting ||= requestAnimationFrame(redraw); };
+  const failed = (error) => {
+    // Whoever asked for a chart that was drawn once has stopped listening.
+    if (area.classList.contains('is-drawn')) throw error;
+    fail(error);
+  };
+  const ask = () => { waiting ||= requestAnimationFrame(() => redraw().catch(failed)); };
   const sizes = new ResizeObserver(() => {
     if (Math.floor(area.clientWidth) !== shown) ask();
   });

@@ -35,6 +35,40 @@ export function table(columns, rows, caption) {
   );
 }
 
+const paragraph = (kind) => (...words) => el('p', { class: `card-${kind}` }, words);
+/** A card's first sentence, what one should know beside it, and what one should not miss. */
+export const [leading, note, hint] = ['lead', 'note', 'hint'].map(paragraph);
+
+/** What may be wider than the page, in a frame that scrolls by keyboard as well. */
+export const scrolling = (name, content, more = '') =>
+  el('div', { class: `card-scroll ${more}`.trim(), tabindex: '0', role: 'region', 'aria-label': name }, content);
+
+/** A figure's numbers as a table: those of large maps have tens of thousands of cells, so it is made when asked for. */
+export function tableTwin({ name, columns, rows, t }) {
+  const twin = el('details', { class: 'plot-twin' }, el('summary', {}, t('card.figure.table')));
+  twin.addEventListener('toggle', () => {
+    if (twin.open && twin.children.length === 1) twin.append(scrolling(name, table(columns, rows, name)));
+  });
+  return twin;
+}
+
+/** Say that there is no picture. That the library could not be had is all there is to say; anything else is a fault. */
+const without = (status, t) => (error) => {
+  put(status, t('card.figure.unavailable'));
+  if (error.message !== 'charts_unavailable') throw error;
+};
+
+/** The buttons that hand over a figure as PNG, SVG and CSV. `picture(format)` resolves to the picture's address. */
+export function downloads({ name, file, picture, columns, rows, status, t }) {
+  const tool = (format, action) => {
+    const words = t(`card.figure.${format}`, { name });
+    return el('button', { type: 'button', class: 'plot-tool', 'aria-label': words, title: words, onclick: action }, format.toUpperCase());
+  };
+  const drawn = (format) => tool(format, () => picture(format).then((address) => save(`${file}.${format}`, address)).catch(without(status, t)));
+  return el('div', { class: 'plot-tools' }, drawn('png'), drawn('svg'),
+    tool('csv', () => saveText(`${file}.csv`, csv(columns, rows), 'text/csv')));
+}
+
 /** Vectors of one length as the table and file of a figure: `vectors` [[name, values]], a row for each component. */
 export function vectorData(head, vectors) {
   const decimals = decimalsFor(vectors.flatMap(([, values]) => values));
@@ -59,34 +93,15 @@ export function figure({ name, caption = null, build, exported = build, before =
   const area = el('div', { class: 'plot-area', role: 'img', 'aria-label': name });
   if (height) area.style.minHeight = `${height}px`;
   const status = el('p', { class: 'plot-status', role: 'status' });
-  const tool = (label, description, action) =>
-    el('button', { type: 'button', class: 'plot-tool', 'aria-label': description, title: description, onclick: action }, label);
-  const download = (format) => async () => {
-    try {
-      save(`${file}.${format}`, await exportPicture(exported, { format, title: name, width: Math.max(560, area.clientWidth) }));
-    } catch {
-      put(status, t('card.figure.unavailable'));
-    }
-  };
-  const details = twin ? el('details', { class: 'plot-twin' }, el('summary', {}, t('card.figure.table'))) : null;
-  // Tables of large maps have tens of thousands of cells: they are made when asked for.
-  details?.addEventListener('toggle', () => {
-    if (details.open && details.children.length === 1) {
-      details.append(el('div', { class: 'card-scroll', tabindex: '0', role: 'region', 'aria-label': name }, table(data.columns, data.rows, name)));
-    }
-  });
-  const tools = el('div', { class: 'plot-tools' },
-    tool('PNG', t('card.figure.png', { name }), download('png')),
-    tool('SVG', t('card.figure.svg', { name }), download('svg')),
-    tool('CSV', t('card.figure.csv', { name }), () =>
-      saveText(`${file}.csv`, csv(data.columns, data.exact ?? data.rows), 'text/csv')));
+  const picture = (format) => exportPicture(exported, { format, title: name, width: Math.max(560, area.clientWidth) });
+  const tools = downloads({ name, file, picture, columns: data.columns, rows: data.exact ?? data.rows, status, t });
   const box = el('figure', { class: 'plot' },
     el('div', { class: 'plot-stage' }, before, area, over),
     status,
     el('figcaption', { class: 'plot-caption' }, el('span', {}, caption ?? name), tools),
-    details,
+    twin ? tableTwin({ name, ...data, t }) : null,
   );
-  starts.set(box, () => draw(area, build, { onClick }).catch(() => put(status, t('card.figure.unavailable'))));
+  starts.set(box, () => draw(area, build, { onClick }).catch(without(status, t)));
   return box;
 }
 
@@ -103,9 +118,9 @@ export function following(chosen, make) {
   return box;
 }
 
-/** Facts: [{label, value, termId, role}] as a list of name and figure. */
-export const facts = (list) => el('dl', { class: 'card-facts' },
-  list.filter(Boolean).map(({ label, value, termId, role = null }) => el('div', { class: 'card-fact', data: role ? { role } : {} },
+/** Facts: [{label, value, termId, role}] as a list of name and figure; `common`: the role of those that name none. */
+export const facts = (list, common = null) => el('dl', { class: 'card-facts' },
+  list.filter(Boolean).map(({ label, value, termId, role = common }) => el('div', { class: 'card-fact', data: role ? { role } : {} },
     el('dt', {}, termId ? term(termId, label) : label), el('dd', { class: 'num' }, value))));
 
 /**
@@ -136,7 +151,7 @@ export function vectorTable({ columns, chosen, sum = false, t, name, onChoose })
     put(body, first, later, rest);
   };
   fill();
-  const scroll = el('div', { class: 'card-scroll', tabindex: '0', role: 'region', 'aria-label': name }, el('table', { class: 'card-table card-vectors' },
+  const scroll = scrolling(name, el('table', { class: 'card-table card-vectors' },
     el('caption', { class: 'sr-only' }, name),
     el('thead', {}, el('tr', {}, el('th', { scope: 'col' }, t('card.component_head')), columns.map(({ name: title, role }) => el('th', { scope: 'col', data: role ? { role } : {} }, title)))),
     body));
@@ -171,5 +186,5 @@ export const bars = (list, role) => el('ol', { class: 'card-bars', data: { role 
 export const section = (title, ...content) => el('section', { class: 'card-section' }, el('h3', {}, title), ...content);
 
 /** A formula in its frame, with what it says in words. */
-export const formulaBox = (math, note = null) => el('div', { class: 'card-formula' },
-  el('div', { class: 'card-formula-scroll', tabindex: '0', role: 'group' }, math), note ? el('p', { class: 'card-note' }, note) : null);
+export const formulaBox = (math, said = null) => el('div', { class: 'card-formula' },
+  el('div', { class: 'card-formula-scroll', tabindex: '0', role: 'group' }, math), said ? note(said) : null);

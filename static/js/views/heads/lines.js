@@ -6,10 +6,10 @@
 import { css, currentTheme, sequential } from '../../colour.js';
 import { el, put, svg } from '../../dom.js';
 import { headLines, partners, ROW } from '../../figures/head_lines.js';
-import { csv, fixed, shorten, visible } from '../../format.js';
+import { fixed, shorten, visible } from '../../format.js';
 import { t } from '../../i18n.js';
 import { FONT } from '../../plot.js';
-import { save, saveText, table } from '../cards/parts.js';
+import { downloads, tableTwin } from '../cards/parts.js';
 
 const WIDTH = 240; // of the space between the two columns, in units of the drawing
 const TOLD = 3;
@@ -31,13 +31,16 @@ function standalone({ lines, height, labels, name }) {
   return new XMLSerializer().serializeToString(root);
 }
 
-async function savePng(source, file, height) {
+/** The address of the picture in `format`, 'png' or 'svg'. */
+async function pictureOf(source, format, height) {
+  const address = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(source)}`;
+  if (format === 'svg') return address;
   const image = new Image();
-  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(source)}`;
+  image.src = address;
   await image.decode();
   const canvas = el('canvas', { width: 2 * (WIDTH + 300), height: 2 * (height + 30) });
   canvas.getContext('2d').drawImage(image, 0, 0, canvas.width, canvas.height);
-  save(`${file}.png`, canvas.toDataURL('image/png'));
+  return canvas.toDataURL('image/png');
 }
 
 /** `map` as from map.js; `choose(position)` where a query is taken; `range`: value of the thickest line. */
@@ -98,23 +101,14 @@ export function linesFigure({ map, range, label, pos, what, choose }) {
   const heads = labels.map((one, i) => `${positions[i]} ${visible(one)}`);
   const columns = [t('card.attn.query_key'), ...heads];
   const rows = (write) => values.map((row, i) => [heads[i], ...row.map(write)]);
-  const file = `${label}-lines`;
-  const tool = (text, description, onclick) => el('button', { type: 'button', class: 'plot-tool', 'aria-label': description, title: description, onclick }, text);
-  const source = () => standalone({ ...drawing, labels, name });
-  const details = el('details', { class: 'plot-twin' }, el('summary', {}, t('card.figure.table')));
-  details.addEventListener('toggle', () => {
-    if (!details.open || details.children.length > 1) return;
-    details.append(el('div', { class: 'card-scroll', tabindex: '0', role: 'region', 'aria-label': name },
-      table(columns, rows((value) => (value === null ? t('card.attn.hidden') : fixed(value, 3))), name)));
-  });
+  const status = el('p', { class: 'plot-status', role: 'status' });
+  const saved = (format) => pictureOf(standalone({ ...drawing, labels, name }), format, drawing.height);
   return el('figure', { class: 'plot heads-lines-figure-box' },
     el('div', { class: 'heads-lines-heads', 'aria-hidden': 'true' }, el('span', {}, t('card.attn.query_axis')), el('span', {}, t('card.attn.key_axis'))),
     el('div', { class: 'heads-lines-scroll' }, stage),
     el('figcaption', { class: 'plot-caption' },
       el('span', {}, t('heads.lines.caption'), ' ', drawing.left_out ? t('heads.lines.left_out', { count: drawing.left_out }) : '', map.renormalised ? el('b', { class: 'heads-mark' }, ` ${t('heads.special.mark')}`) : null),
-      el('div', { class: 'plot-tools' },
-        tool('PNG', t('card.figure.png', { name }), () => savePng(source(), file, drawing.height)),
-        tool('SVG', t('card.figure.svg', { name }), () => saveText(`${file}.svg`, source(), 'image/svg+xml')),
-        tool('CSV', t('card.figure.csv', { name }), () => saveText(`${file}.csv`, csv(columns, rows((value) => value)), 'text/csv')))),
-    details);
+      downloads({ name, file: `${label}-lines`, picture: saved, columns, rows: rows((value) => value), status, t })),
+    status,
+    tableTwin({ name, columns, rows: rows((value) => (value === null ? t('card.attn.hidden') : fixed(value, 3))), t }));
 }
