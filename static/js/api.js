@@ -14,29 +14,37 @@ export class ApiError extends Error {
   }
 }
 
-async function call(path, options, lang) {
-  let response;
-  try {
-    response = await fetch(`${PREFIX}${path}`, {
-      ...options,
-      headers: { ...options.headers, 'Accept-Language': lang },
-    });
-  } catch (error) {
-    if (error.name === 'AbortError') throw error;
-    throw new ApiError({ code: 'offline' }, 0);
-  }
-  const body = await response.json().catch((error) => {
-    if (error.name === 'AbortError') throw error;
-    return null;
-  });
-  if (response.ok && body) return body;
-  throw new ApiError(body?.error ?? { code: 'unexpected_answer', params: { status: response.status } }, response.status);
+/** What a promise of the connection gives; where it breaks off, that no server answered. */
+export const connected = (promise) => promise.catch((error) => {
+  throw error.name === 'AbortError' ? error : new ApiError({ code: 'offline' }, 0);
+});
+
+const asJson = (response) => response.json().catch((error) => {
+  if (error.name === 'AbortError') throw error;
+  return null;
+});
+
+const refused = (body, { status }) => new ApiError(body?.error ?? { code: 'unexpected_answer', params: { status } }, status);
+
+/** The response of a call that was not refused; a POST where there is a `body`. */
+export async function reach(path, { body, lang = 'en', signal, accept = 'application/json' } = {}) {
+  const response = await connected(fetch(`${PREFIX}${path}`, {
+    method: body ? 'POST' : 'GET', body: JSON.stringify(body), signal,
+    headers: { Accept: accept, 'Accept-Language': lang, ...(body && { 'Content-Type': 'application/json' }) },
+  }));
+  if (!response.ok) throw refused(await asJson(response), response);
+  return response;
 }
 
-export const get = (path, { lang = 'en', signal } = {}) => call(path, { signal }, lang);
+/** `options`: {lang, signal}. */
+export async function get(path, options) {
+  const response = await reach(path, options);
+  const body = await asJson(response);
+  if (!body) throw refused(null, response);
+  return body;
+}
 
-export const post = (path, body, { lang = 'en', signal } = {}) =>
-  call(path, { method: 'POST', body: JSON.stringify(body), signal, headers: { 'Content-Type': 'application/json' } }, lang);
+export const post = (path, body, options) => get(path, { ...options, body });
 
 /** Runs the newest of many asked-for tasks; each earlier one is aborted. `task` takes an AbortSignal. */
 export function newestOnly() {
@@ -59,29 +67,6 @@ export function newestOnly() {
   };
 }
 
-/** 'blocks.0.attn.pattern[3]' as {base: 'blocks.0.attn.pattern', selector: '[3]'}. */
-export function splitSelector(entry) {
-  const at = entry.indexOf('[');
-  return at < 0 ? { base: entry, selector: '' } : { base: entry.slice(0, at), selector: entry.slice(at) };
-}
-
-function sliceTensor(tensor, selector) {
-  const chosen = selector.slice(1, -1).split(',').map((part) => part.trim());
-  if (!chosen.every((part) => part === ':' || /^\d+$/.test(part))) return null;
-  const pick = (values, parts) => {
-    if (parts.length === 0) return values;
-    const [first, ...rest] = parts;
-    return first === ':' ? values.map((row) => pick(row, rest)) : pick(values[Number(first)], rest);
-  };
-  const kept = (_, axis) => chosen[axis] === undefined || chosen[axis] === ':';
-  return {
-    ...tensor,
-    axes: tensor.axes.filter(kept),
-    shape: tensor.shape.filter(kept),
-    values: pick(tensor.values, chosen),
-  };
-}
-
 /**
  * The tensors of one run. `load(entries)` resolves to {points: tensor} for include entries such as
  * 'blocks.0.resid_mid[3]' or {points, encoding, dtype, digits}; what the run already brought, or an
@@ -95,16 +80,6 @@ export function tensorStore(trace, languageOf) {
   const pointsOf = (entry) => (typeof entry === 'string' ? entry : entry.points);
   const keyOf = (entry) => (typeof entry === 'string' ? entry : JSON.stringify(entry));
 
-  function find(entry) {
-    const key = keyOf(entry);
-    if (known.has(key)) return known.get(key);
-    const { base, selector } = splitSelector(pointsOf(entry));
-    const whole = typeof entry === 'string' && selector ? known.get(base) : null;
-    const slice = whole?.values ? sliceTensor(whole, selector) : null;
-    if (slice) known.set(key, slice);
-    return slice;
-  }
-
   async function fetchAll(entries) {
     const body = { ...trace.request, include: entries, verify: false };
     const reply = await post('/trace', body, { lang: languageOf() });
@@ -116,13 +91,13 @@ export function tensorStore(trace, languageOf) {
     forget: () => asked.clear(),
     async load(entries) {
       for (const entry of entries) asked.set(keyOf(entry), entry);
-      const missing = entries.filter((entry) => !find(entry) && !waiting.has(keyOf(entry)));
+      const missing = entries.filter((entry) => !known.has(keyOf(entry)) && !waiting.has(keyOf(entry)));
       if (missing.length) {
         const request = fetchAll(missing).finally(() => missing.forEach((entry) => waiting.delete(keyOf(entry))));
         missing.forEach((entry) => waiting.set(keyOf(entry), request));
       }
       await Promise.all(entries.map((entry) => waiting.get(keyOf(entry))).filter(Boolean));
-      return Object.fromEntries(entries.map((entry) => [pointsOf(entry), find(entry)]));
+      return Object.fromEntries(entries.map((entry) => [pointsOf(entry), known.get(keyOf(entry))]));
     },
   };
 }

@@ -241,18 +241,13 @@ function shared() {
   return given({ text, text_pair: pair, runs: runs.map(given) });
 }
 
-const within = (value, size) => Math.min(size - 1, Math.max(0, value));
 const shown = () => inRange(page.store.state, page.reply);
 /** A key acts as soon as there is something to act on. */
 const withReply = (action) => (event) => page.reply && action(event);
-const move = (name, offset, size) => withReply(() => page.set({ [name]: within(shown()[name] + offset, size()) }));
 const moveBox = (offset) => withReply(() => {
   const frame = neighbourBox(page.reply.walk, frameOf(page.reply, shown()), offset);
   if (frame) goTo(frame);
 });
-const positions = () => page.reply.tokens.length;
-const layers = () => page.reply.model.n_layers;
-const heads = () => page.reply.model.n_heads;
 
 startKeys({
   next: withReply(() => stepper.move(1)),
@@ -260,12 +255,12 @@ startKeys({
   next_box: moveBox(1),
   previous_box: moveBox(-1),
   play: withReply(() => stepper.toggle()),
-  next_token: move('position', 1, positions),
-  previous_token: move('position', -1, positions),
-  next_block: move('layer', 1, layers),
-  previous_block: move('layer', -1, layers),
-  next_head: move('head', 1, heads),
-  previous_head: move('head', -1, heads),
+  next_token: () => page.move('position', 1),
+  previous_token: () => page.move('position', -1),
+  next_block: () => page.move('layer', 1),
+  previous_block: () => page.move('layer', -1),
+  next_head: () => page.move('head', 1),
+  previous_head: () => page.move('head', -1),
   text: () => $('#text').focus(),
   copy_link: () => page.copyLink(),
   help: showKeys,

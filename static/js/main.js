@@ -11,7 +11,7 @@ import { showKeys, startKeys } from './keys.js';
 import { announce } from './live.js';
 import { runOf } from './request.js';
 import { EXPLORER, EXPLORER_EMPTY, parseFragment } from './state.js';
-import { inRange, startTextPage } from './text_page.js';
+import { inRange, startTextPage, whenIdle } from './text_page.js';
 import { createCard } from './views/card.js';
 import { toast } from './views/copying.js';
 import { createRiver, renderBlocks } from './views/river.js';
@@ -73,10 +73,8 @@ async function ask(body, _, signal) {
 
 function verifyLater(run) {
   clearTimeout(verifyTimer);
-  if (!run.verified) verifyTimer = setTimeout(whenIdle(() => verify(run)), VERIFY_AFTER_MS);
+  if (!run.verified) verifyTimer = setTimeout(() => whenIdle(() => verify(run)), VERIFY_AFTER_MS);
 }
-
-const whenIdle = (task) => () => ('requestIdleCallback' in window ? requestIdleCallback(task) : setTimeout(task, 0));
 
 async function verify(mine) {
   try {
@@ -155,7 +153,7 @@ function draw(run, state, changed) {
 
 /** What a step aside leads to, for screen readers; the choice of another token is said by every page. */
 function sayMove(state, frame, changed) {
-  if (changed.has('step') || changed.has('layer')) announce(`${t('where.block_short', { block: state.layer })} ${t(frame.name)}: ${t(frame.title)}`);
+  if (changed.has('step') || changed.has('layer')) announce(t('label.value', { name: `${t('where.block_short', { block: state.layer })} ${t(frame.name)}`, value: t(frame.title) }));
   else if (changed.has('head')) announce(t('live.head', { head: state.head }));
   else if (changed.has('depth')) announce(t(`depth.${state.depth}`));
   if (changed.has('depth')) rememberDepth(state.depth);
@@ -213,14 +211,10 @@ $('#keys-open').addEventListener('click', showKeys);
 const ofRun = (act) => (event) => {
   if (page.reply) act(page.reply, shown(), event);
 };
-const within = (value, size) => Math.min(size - 1, Math.max(0, value));
 const moveBox = (offset) => ofRun((run, state) => {
   const frame = neighbourBox(run.frames, currentFrame(run, state), offset);
   if (frame) goTo(frame);
 });
-const movePosition = (offset) => ofRun(({ tokens }, { position }) => set({ position: within(position + offset, tokens.length) }));
-const moveBlock = (offset) => ofRun(({ model }, { layer }) => set({ layer: within(layer + offset, model.n_layers) }));
-const moveHead = (offset) => ofRun(({ model }, { head }) => set({ head: within(head + offset, model.n_heads) }));
 
 startKeys({
   next: ofRun(() => stepper.move(1)),
@@ -232,12 +226,12 @@ startKeys({
     if (model.wiring === 'parallel') toast(t('norm.undefined'));
     else set({ norm: page.store.state.norm === 'pre' ? 'post' : 'pre' });
   }),
-  next_token: movePosition(1),
-  previous_token: movePosition(-1),
-  next_block: moveBlock(1),
-  previous_block: moveBlock(-1),
-  next_head: moveHead(1),
-  previous_head: moveHead(-1),
+  next_token: () => page.move('position', 1),
+  previous_token: () => page.move('position', -1),
+  next_block: () => page.move('layer', 1),
+  previous_block: () => page.move('layer', -1),
+  next_head: () => page.move('head', 1),
+  previous_head: () => page.move('head', -1),
   depth: (event) => set({ depth: card.depths[Number(event.key) - 1] }),
   text: () => page.textbox.focus(),
   copy_link: page.copyLink,

@@ -45,7 +45,7 @@ export const inRange = (state, { model, tokens }) => ({
   position: clamp(state.position, tokens.length),
 });
 
-const whenIdle = (task) => ('requestIdleCallback' in window ? requestIdleCallback(task) : setTimeout(task, 0));
+export const whenIdle = (task) => ('requestIdleCallback' in window ? requestIdleCallback(task) : setTimeout(task, 0));
 
 export function startTextPage({ own = {}, initial = {}, given, ask, draw, said, placed = (_, state) => state, copies = {} }) {
   const store = createStore({ text: t('example.default'), ...initial, ...parseFragment(location.hash, own) });
@@ -210,6 +210,12 @@ export function startTextPage({ own = {}, initial = {}, given, ask, draw, said, 
     set,
     textbox,
     redraw: () => show(null),
+    /** One further or back in 'layer', 'head' or 'position', as far as the run goes. */
+    move(name, offset) {
+      if (!reply) return;
+      const now = inRange(store.state, reply);
+      set({ [name]: inRange({ ...now, [name]: now[name] + offset }, reply)[name] });
+    },
     copyLink: () => copy(link(), 'copy.link.done'),
     get reply() {
       return reply;

@@ -1,12 +1,7 @@
-"""The API client: selectors, slices of what is there, one request for what is not."""
+"""The API client: one request for what is not there, none for what is."""
 
 from typing import Any
 
-TENSOR = {
-    "axes": ["head", "query", "key"],
-    "shape": [2, 2, 2],
-    "values": [[[1, 2], [3, 4]], [[5, 6], [7, 8]]],
-}
 COUNTING = """async (m) => {
     const asked = [];
     window.fetch = async (path, options) => {
@@ -19,26 +14,6 @@ COUNTING = """async (m) => {
     const store = m.tensorStore(trace, () => 'en');
     %s
 }"""
-
-
-def test_a_selector_of_a_whole_tensor_is_cut_locally(call: Any) -> None:
-    trace = {"request": {"text": "a"}, "tensors": {"p": TENSOR}}
-    body = "return [await store.load(['p[1]', 'p[:,0]', 'p[0,1,1]']), asked];"
-    found, asked = call("api.js", COUNTING % body, trace=trace)
-    assert asked == []
-    assert found["p[1]"] == {
-        **TENSOR,
-        "axes": ["query", "key"],
-        "shape": [2, 2],
-        "values": [[5, 6], [7, 8]],
-    }
-    assert found["p[:,0]"] == {
-        **TENSOR,
-        "axes": ["head", "key"],
-        "shape": [2, 2],
-        "values": [[1, 2], [5, 6]],
-    }
-    assert found["p[0,1,1]"] == {**TENSOR, "axes": [], "shape": [], "values": 4}
 
 
 def test_what_was_fetched_or_is_on_its_way_is_not_asked_for_again(call: Any) -> None:

@@ -11,7 +11,7 @@ const BETWEEN = 54;
 // Bins a quarter of a standard deviation wide, counted from the mean: normalising then keeps every count.
 const BINS_PER_DEVIATION = 4;
 
-function bins(values, mean, deviation) {
+function bins(values, { mean, deviation }) {
   if (mean === null || !(deviation > 0) || values.length === 0) return {};
   const size = deviation / BINS_PER_DEVIATION;
   const furthest = values.reduce((most, value) => Math.max(most, Math.abs(value - mean)), 0);
@@ -21,8 +21,8 @@ function bins(values, mean, deviation) {
 }
 
 /**
- * `stages`: [{title, values, mean, deviation, colour}] (`colour` a role's name in the look; `binned`: the
- * deviation that bins are made from where no band is shown).
+ * `stages`: [{title, values, mean, deviation, colour}] (`colour` a role's name in the look; `binned`:
+ * {mean, deviation} that bins are made from where those are not to be drawn).
  * `words`: {components}. Panels stand side by side where there is room.
  */
 export function distributions({ stages, words }) {
@@ -34,7 +34,7 @@ export function distributions({ stages, words }) {
     const inner = height - margin.t - margin.b;
     const layout = { height, margin, shapes: [], annotations: [], bargap: 0.06, hovermode: 'closest' };
     const data = [];
-    stages.forEach(({ title, values, mean, deviation, binned = null, colour }, i) => {
+    stages.forEach(({ title, values, mean, deviation, binned = { mean, deviation }, colour }, i) => {
       const id = i === 0 ? '' : String(i + 1);
       const [x, y] = [`x${id}`, `y${id}`];
       const domainX = across ? [i / n + (i ? 0.035 : 0), (i + 1) / n - 0.005] : [0, 1];
@@ -42,7 +42,7 @@ export function distributions({ stages, words }) {
       const bottom = across ? 0 : Math.max(0, top - PANEL / inner);
       const finite = values.filter((value) => value !== null);
       data.push({
-        type: 'histogram', x: finite, xaxis: x, yaxis: y, nbinsx: 36, ...bins(finite, mean, deviation ?? binned), name: escapeLabel(title),
+        type: 'histogram', x: finite, xaxis: x, yaxis: y, nbinsx: 36, ...bins(finite, binned), name: escapeLabel(title),
         marker: { color: style[colour], opacity: style.theme === 'dark' ? 0.75 : 0.6 },
         hovertemplate: `%{x}<br>${escapeLabel(words.components)}: %{y}<extra></extra>`,
       });

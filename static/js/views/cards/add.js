@@ -5,7 +5,7 @@ import { el } from '../../dom.js';
 import { compact, decimalsFor, fixed, printedSum } from '../../format.js';
 import { formula, inline, m, name, series, sign } from '../../mathml.js';
 import { formatFragment } from '../../state.js';
-import { facts, following, formulaBox, vectorTable } from './parts.js';
+import { facts, following, formulaBox, leading, note, vectorTable } from './parts.js';
 import { lengthOf, normReading, writesInto } from './run.js';
 import { enlargement, stripsBlock } from './strips.js';
 
@@ -56,13 +56,13 @@ export async function add(view) {
   const pre = trace.model.norm === 'pre';
   const kind = writes.length > 1 ? 'parallel' : trace.model.norm;
   const sublayer = sublayers.join(t('card.add.and'));
-  const lead = el('p', { class: 'card-lead' }, rich(`card.add.lead.${kind}`, { pos, token: label, sublayer }));
+  const lead = leading(rich(`card.add.lead.${kind}`, { pos, token: label, sublayer }));
 
   if (depth === 'formula') {
     const read = () => (pre ? m`"LayerNorm"(x)` : m`x`);
     const symbols = [[name(names.at(-1)), m`= x + ${series(sublayers.map((one) => m`${name(one)}(${read()})`))}`]];
     return [lead, formulaBox(formula(symbols)), el('h3', {}, t('card.with_numbers', { pos, token: label })), numbersFormula(view, values, decimals),
-      el('p', { class: 'card-note' }, t('card.add.each_component', { size: values[0].length }))];
+      note(t('card.add.each_component', { size: values[0].length }))];
   }
 
   const range = sharedRange(...values);
@@ -102,7 +102,7 @@ export async function add(view) {
   // The bench knows one update: of two writes none would be the whole of it.
   const bench = writes.length > 1 ? null
     : el('a', { class: 'card-link', href: benchLink(values, norm, `${label} (${pos}), ${step.output}`, view.lang) }, t('card.add.bench'));
-  const next = el('p', { class: 'card-note' }, rich(`card.add.next.${pre ? 'pre' : 'post'}`));
+  const next = note(rich(`card.add.next.${pre ? 'pre' : 'post'}`));
   const origin = el('a', { class: 'card-link', href: `/stream?lang=${view.lang}#${formatFragment({ ...view.state, step: null, depth: null, dim: null, layer: null, head: null })}&state=${step.output}` }, t('card.add.stream'));
   return depth === 'words' ? [lead, block, toggle, one, next, bench, origin] : [lead, block, toggle, one, tableOf(), list, bench, origin];
 }

@@ -1,6 +1,7 @@
 /** The lines of code that computed a step, as the run itself reports them. Knows no other card. */
 
 import { el } from '../../dom.js';
+import { leading, note } from './parts.js';
 
 function listing({ file, first_line: first, lines }, t) {
   const indent = Math.min(...lines.filter((line) => line.trim()).map((line) => line.search(/\S/)));
@@ -18,13 +19,13 @@ function listing({ file, first_line: first, lines }, t) {
 
 export function code({ frame, trace, t }) {
   return [
-    el('p', { class: 'card-lead' }, t('card.code.lead')),
+    leading(t('card.code.lead')),
     frame.steps.map((step) => [
       listing(step.source, t),
       el('dl', { class: 'card-wiring' },
         el('dt', {}, t('card.code.reads')), el('dd', {}, step.inputs.length ? step.inputs.map((name) => el('code', {}, name)) : t('card.code.ids')),
         el('dt', {}, t('card.code.makes')), el('dd', {}, el('code', {}, step.output))),
     ]),
-    el('p', { class: 'card-note' }, t('card.code.norm', { norm: t(`norm.name.${trace.model.norm}`) })),
+    note(t('card.code.norm', { norm: t(`norm.name.${trace.model.norm}`) })),
   ];
 }

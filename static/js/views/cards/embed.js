@@ -1,9 +1,8 @@
 /** The cards of the embedding: the token's vector, and the first sum, with the position's vector. */
 
-import { el } from '../../dom.js';
 import { compact, count, decimalsFor, fixed } from '../../format.js';
 import { formula, m, name, series } from '../../mathml.js';
-import { facts, following, formulaBox, vectorTable } from './parts.js';
+import { facts, following, formulaBox, leading, note, vectorTable } from './parts.js';
 import { lengthOf } from './run.js';
 import { stripsBlock } from './strips.js';
 
@@ -21,7 +20,7 @@ export async function embed(view) {
   const decimals = decimalsFor(values.flat());
   const names = whole ? [...last.inputs.map((point) => VECTORS[point]), 'sum'] : ['token'];
   const hasTypes = names.includes('type');
-  const lead = el('p', { class: 'card-lead' }, rich(`card.embed.lead.${hasTypes ? 'types' : frame.part}`, { pos, token: label, id: token.id, size: values[0].length, vocabulary: count(trace.model.d_vocab), segment: token.segment ?? 0 }));
+  const lead = leading(rich(`card.embed.lead.${hasTypes ? 'types' : frame.part}`, { pos, token: label, id: token.id, size: values[0].length, vocabulary: count(trace.model.d_vocab), segment: token.segment ?? 0 }));
 
   if (depth === 'formula') {
     const printed = (k, i) => fixed(values[k][i], decimals);
@@ -36,7 +35,7 @@ export async function embed(view) {
     const waves = whole && sinusoidal ? formulaBox(formula([
       [m`p_{2i}`, m`= "sin"(\frac{"pos"}{10000^{2i/d}})`], [m`p_{2i+1}`, m`= "cos"(\frac{"pos"}{10000^{2i/d}})`],
     ]), t('card.embed.waves')) : null;
-    return [lead, following(dim, make), waves, el('p', { class: 'card-note' }, t(`card.embed.formula_${frame.part}`, { size: values[0].length }))];
+    return [lead, following(dim, make), waves, note(t(`card.embed.formula_${frame.part}`, { size: values[0].length }))];
   }
   const title = t(`card.embed.figure_${hasTypes ? 'types' : frame.part}`, { pos, token: label });
   const block = stripsBlock({

@@ -28,13 +28,12 @@ const CARDS = { embed, add, layer_norm: layerNorm, attention, mlp, unembed };
 
 function viewOf(ctx) {
   const { trace, frame, state, load } = ctx;
-  const within = (value, count) => Math.min(Math.max(value ?? count - 1, 0), count - 1);
-  const pos = within(state.position, trace.tokens.length);
+  const { position: pos, head } = state;
   const labels = trace.tokens.map(({ label }) => visible(label));
   return {
     ...ctx,
     pos,
-    head: within(state.head ?? 0, trace.model.n_heads),
+    head,
     dim: state.dim !== null && state.dim < trace.model.d_model ? state.dim : null,
     depth: state.depth,
     token: trace.tokens[pos],

@@ -5,7 +5,7 @@ import { distributions } from '../../figures/distributions.js';
 import { positions } from '../../figures/positions.js';
 import { brief, compact, decimalsFor, exactly, fixed, share } from '../../format.js';
 import { formula, inline, m, series, sign } from '../../mathml.js';
-import { facts, figure, following, formulaBox, vectorData, vectorTable } from './parts.js';
+import { facts, figure, following, formulaBox, hint, leading, note, vectorData, vectorTable } from './parts.js';
 import { normNamed } from './run.js';
 
 const equals = (value) => sign(exactly(value, compact(value)));
@@ -18,11 +18,11 @@ const STAGES = ['mean', 'var', 'normalize', 'affine'];
 /** The four stages with this token's figures; the one that the frame is about stands out. */
 function ladder(view, one) {
   const { t } = view;
-    const rows = {
+  const rows = {
     mean: [t('card.ln.mean'), [inline(m`μ ${equals(one.mean)} ${compact(one.mean)}`)]],
     var: [t('card.ln.variance'), [
       inline(m`σ^2 ${equals(one.var)} ${compact(one.var)}`),
-      el('span', { class: 'card-note' }, t('card.ln.eps_share', { eps: brief(one.eps), share: share(one.eps / (one.var + one.eps)) })),
+      el('span', { class: 'card-note' }, t('card.ln.eps_share', { eps: brief(one.eps), share: share(one.epsShare) })),
     ]],
     normalize: [t('card.ln.normalize'), [
       inline(m`\frac{x − μ}{\sqrt{σ^2 + ε}}`),
@@ -43,11 +43,11 @@ function spread(view, one, { x, normalized, out }) {
   const shown = Math.min(3, Math.max(1, STAGES.indexOf(frame.part)));
   const stages = [
     { title: t('card.ln.before'), values: x, mean: one.mean, deviation: Math.sqrt(one.var), colour: 'stream' },
-    // Mean 0 and this variance follow from the two figures above; the run reports no others for it.
-    { title: t('card.ln.normalized'), values: normalized, mean: 0, deviation: Math.sqrt(one.var / (one.var + one.eps)), colour: 'norm' },
+    // The run reports no mean and variance of it: the bins of the stage before follow it, no line is drawn.
+    { title: t('card.ln.normalized'), values: normalized, mean: null, deviation: null, binned: { mean: 0, deviation: 1 }, colour: 'norm' },
     { title: t('card.ln.after'), values: out, mean: one.outMean, deviation: Math.sqrt(one.outVar), colour: 'norm' },
   ].slice(0, shown);
-  if (frame.part === 'mean') Object.assign(stages[0], { deviation: null, binned: stages[0].deviation });
+  if (frame.part === 'mean') Object.assign(stages[0], { deviation: null, binned: { ...stages[0] } });
   return figure({
     name: t('card.ln.spread', { pos, token: label, count: trace.model.d_model }), t, file: `${frame.step.name}-${pos}`,
     caption: t(frame.part === 'mean' ? 'card.ln.spread_mean' : `card.ln.spread_caption_${shown}`),
@@ -57,14 +57,14 @@ function spread(view, one, { x, normalized, out }) {
   });
 }
 
-function everyPosition(view, norm, scales) {
+function everyPosition(view, norm) {
   const { t, frame, pos, labels } = view;
   const leaving = frame.part === 'affine';
   const means = leaving ? norm.out_mean : norm.mean;
   const variances = leaving ? norm.out_var : norm.var;
   const name = t(leaving ? 'card.ln.positions_after' : 'card.ln.positions', { count: labels.length });
   const columns = [t('card.position_head'), t('card.token_head'), t('card.ln.mean'), t('card.ln.variance'), t('card.ln.scale'), t('card.ln.out_mean'), t('card.ln.out_var')];
-  const rows = (write) => labels.map((label, i) => [i, label, ...[norm.mean[i], norm.var[i], scales[i][0], norm.out_mean[i], norm.out_var[i]].map(write)]);
+  const rows = (write) => labels.map((label, i) => [i, label, ...[norm.mean[i], norm.var[i], norm.scale[i], norm.out_mean[i], norm.out_var[i]].map(write)]);
   return figure({
     name, t, file: `${frame.step.name}-positions`, caption: name, height: 200,
     build: positions({
@@ -111,7 +111,7 @@ function formulas(view, one, { x, normalized, out }) {
   return [
     el('h3', {}, t('card.with_numbers', { pos, token: label })),
     following(view.dim ?? 0, (i) => formulaBox(formula(lines[frame.part](i)))),
-    el('p', { class: 'card-note' }, t(`card.ln.formula_${frame.part}`, { size: d, less: d - 1 })),
+    note(t(`card.ln.formula_${frame.part}`, { size: d, less: d - 1 })),
   ];
 }
 
@@ -119,20 +119,20 @@ export async function layerNorm(view) {
   const { frame, trace, t, rich, pos, depth, label } = view;
   const { name, inputs } = frame.step;
   const norm = normNamed(trace, name);
-  const [x, normalized, out, scales] = await view.get(`${inputs[0]}[${pos}]`, `${name}.normalized[${pos}]`, `${name}.out[${pos}]`, `${name}.scale`);
-  const one = { eps: norm.eps, mean: norm.mean[pos], var: norm.var[pos], scale: scales[pos][0], outMean: norm.out_mean[pos], outVar: norm.out_var[pos] };
+  const [x, normalized, out] = await view.get(`${inputs[0]}[${pos}]`, `${name}.normalized[${pos}]`, `${name}.out[${pos}]`);
+  const one = { eps: norm.eps, mean: norm.mean[pos], var: norm.var[pos], scale: norm.scale[pos], epsShare: norm.eps_share[pos], outMean: norm.out_mean[pos], outVar: norm.out_var[pos] };
   const untouched = out.every((value, i) => value === normalized[i]);
-  const lead = el('p', { class: 'card-lead' }, rich(`card.ln.lead.${frame.part}`, { pos, token: label, size: x.length }));
+  const lead = leading(rich(`card.ln.lead.${frame.part}`, { pos, token: label, size: x.length }));
   const notes = [
-    frame.part === 'affine' && untouched ? el('p', { class: 'card-hint' }, t(trace.model.kind === 'random' ? 'card.ln.untrained' : 'card.ln.identity')) : null,
-    one.var === 0 ? el('p', { class: 'card-hint' }, t('card.ln.flat')) : null,
+    frame.part === 'affine' && untouched ? hint(t(trace.model.kind === 'random' ? 'card.ln.untrained' : 'card.ln.identity')) : null,
+    one.var === 0 ? hint(t('card.ln.flat')) : null,
   ];
   if (depth === 'formula') return [lead, notes, formulas(view, one, { x, normalized, out })];
 
-  const pictures = [spread(view, one, { x, normalized, out }), everyPosition(view, norm, scales)];
-  const place = el('p', { class: 'card-note' }, rich(`card.ln.place.${trace.model.norm}`));
+  const pictures = [spread(view, one, { x, normalized, out }), everyPosition(view, norm)];
+  const place = note(rich(`card.ln.place.${trace.model.norm}`));
   if (depth === 'words') {
-    return [lead, notes, ladder(view, one), pictures, frame.part === 'mean' ? el('p', { class: 'card-note' }, rich('card.ln.batch_norm')) : place];
+    return [lead, notes, ladder(view, one), pictures, frame.part === 'mean' ? note(rich('card.ln.batch_norm')) : place];
   }
   const columns = [
     { name: 'x', values: x, role: 'stream' },
@@ -142,11 +142,11 @@ export async function layerNorm(view) {
   return [lead, notes, ladder(view, one), pictures,
     vectorTable({ columns, chosen: view.dim ?? 0, t, name: t('card.ln.table', { pos, token: label }), onChoose: view.choose }),
     facts([
-      { label: t('card.ln.mean'), value: compact(one.mean, 6), termId: 'mean', role: 'norm' },
-      { label: t('card.ln.variance'), value: compact(one.var, 6), termId: 'variance', role: 'norm' },
-      { label: 'ε', value: brief(one.eps), termId: 'epsilon', role: 'norm' },
-      { label: t('card.ln.scale'), value: compact(one.scale, 6), termId: 'scale', role: 'norm' },
-      { label: t('card.ln.out_mean'), value: nearZero(one.outMean), role: 'norm' },
-      { label: t('card.ln.out_var'), value: compact(one.outVar, 6), role: 'norm' },
-    ])];
+      { label: t('card.ln.mean'), value: compact(one.mean, 6), termId: 'mean' },
+      { label: t('card.ln.variance'), value: compact(one.var, 6), termId: 'variance' },
+      { label: 'ε', value: brief(one.eps), termId: 'epsilon' },
+      { label: t('card.ln.scale'), value: compact(one.scale, 6), termId: 'scale' },
+      { label: t('card.ln.out_mean'), value: nearZero(one.outMean) },
+      { label: t('card.ln.out_var'), value: compact(one.outVar, 6) },
+    ], 'norm')];
 }

@@ -1,11 +1,10 @@
 /** The card of the FFN: its units before and after the activation, and what it writes. */
 
-import { el } from '../../dom.js';
 import { activation } from '../../figures/activation.js';
 import { distributions } from '../../figures/distributions.js';
 import { compact, count } from '../../format.js';
 import { formula, m, name } from '../../mathml.js';
-import { bars, facts, figure, formulaBox, section, vectorData, vectorTable } from './parts.js';
+import { bars, facts, figure, formulaBox, leading, note, section, vectorData, vectorTable } from './parts.js';
 import { lengthOf } from './run.js';
 import { stripsBlock } from './strips.js';
 
@@ -36,30 +35,30 @@ export async function mlp(view) {
   const { frame, trace, t, rich, pos, depth, label } = view;
   const { d_model: size, d_mlp: units, activation: act } = trace.model;
   const [before, after, out] = await view.get(`${view.at('mlp.pre')}[${pos}]`, `${view.at('mlp.post')}[${pos}]`, `${frame.step.output}[${pos}]`);
-  const lead = el('p', { class: 'card-lead' }, rich(`card.mlp.lead.${frame.part}`, { pos, token: label, size, units, act: NAMES[act] ?? act, times: String(Number((units / size).toPrecision(3))) }));
+  const lead = leading(rich(`card.mlp.lead.${frame.part}`, { pos, token: label, size, units, act: NAMES[act] ?? act, times: String(Number((units / size).toPrecision(3))) }));
   if (depth === 'formula') {
     return [lead, formulaBox(formulas(view, before, after, out), t('card.mlp.formula_note', { pos, token: label })),
-      el('p', { class: 'card-note' }, t(`card.mlp.formula_${frame.part}`, { size, units }))];
+      note(t(`card.mlp.formula_${frame.part}`, { size, units }))];
   }
   const strong = strongestOf(after, STRONGEST).filter((u) => after[u]); // ReLU leaves most units at exactly 0
   const most = Math.abs(after[strong[0]] ?? 0);
   const list = section(t('card.mlp.strongest', { count: strong.length }), bars(strong.map((u) => ({
     label: t('card.mlp.unit_n', { unit: u }), note: compact(before[u], 3), value: compact(after[u], 3), share: most ? Math.abs(after[u]) / most : 0,
-  })), 'mlp'), el('p', { class: 'card-note' }, t('card.mlp.strongest_note')));
+  })), 'mlp'), note(t('card.mlp.strongest_note')));
   const positive = before.filter((value) => value > 0).length;
   const numbers = facts([
-    { label: 'd_mlp', value: count(units), role: 'mlp' },
-    { label: t('card.mlp.positive'), value: `${count(positive)} / ${count(units)}`, role: 'mlp' },
-    { label: t('card.mlp.activation'), value: NAMES[act] ?? act, termId: 'activation', role: 'mlp' },
-    { label: t('card.mlp.length'), value: compact(lengthOf(trace, frame.step.output, pos)), termId: 'length', role: 'mlp' },
-  ]);
+    { label: 'd_mlp', value: count(units) },
+    { label: t('card.mlp.positive'), value: `${count(positive)} / ${count(units)}` },
+    { label: t('card.mlp.activation'), value: NAMES[act] ?? act, termId: 'activation' },
+    { label: t('card.mlp.length'), value: compact(lengthOf(trace, frame.step.output, pos)), termId: 'length' },
+  ], 'mlp');
 
   if (frame.part === 'pre') {
     return [lead, figure({
       name: t('card.mlp.pre_figure', { pos, token: label, units }), t, file: `${view.at('mlp.pre')}-${pos}`, height: 176,
       build: distributions({ stages: [{ title: 'mlp.pre', values: before, mean: null, deviation: null, colour: 'mlp' }], words: { components: t('card.mlp.units') } }),
       data: vectorData(t('card.mlp.unit'), [['mlp.pre', before]]),
-    }), el('p', { class: 'card-note' }, rich('card.mlp.position_wise')), depth === 'numbers' ? [
+    }), note(rich('card.mlp.position_wise')), depth === 'numbers' ? [
       vectorTable({ columns: [{ name: 'mlp.pre', values: before, role: 'mlp' }], chosen: null, t, name: t('card.mlp.pre_figure', { pos, token: label, units }) }), numbers] : null];
   }
   if (frame.part === 'act') {
@@ -72,6 +71,6 @@ export async function mlp(view) {
   return [lead, stripsBlock({
     rows: [{ name: trace.model.norm === 'pre' ? 'FFN(LayerNorm(x))' : 'FFN(x)', point: `${frame.step.output}[${pos}]`, role: 'mlp', values: out, length: lengthOf(trace, frame.step.output, pos) }],
     dim: view.dim ?? 0, onDim: view.choose, t, twin: depth === 'words', file: `${frame.step.output}-${pos}`, name: t('card.mlp.out_figure', { pos, token: label }),
-  }), el('p', { class: 'card-note' }, rich('card.mlp.next')), depth === 'numbers' ? [
+  }), note(rich('card.mlp.next')), depth === 'numbers' ? [
     vectorTable({ columns: [{ name: 'FFN(x)', values: out, role: 'mlp' }], chosen: view.dim ?? 0, t, name: t('card.mlp.out_figure', { pos, token: label }), onChoose: view.choose }), numbers] : null];
 }
