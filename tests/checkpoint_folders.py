@@ -214,6 +214,19 @@ def cf_gpt2(folder: Path, tensors: dict[str, Tensor] | None = None, **changes: A
     return folder
 
 
+def scoring_gpt2(folder: Path, **changes: Any) -> Path:
+    """A GPT-2 of two blocks whose queries and keys differ from token to token."""
+    draw = torch.Generator().manual_seed(3)
+    tensors = gpt2_tensors()
+    blocks = {name: one for name, one in tensors.items() if ".h.0." in name}
+    for name, one in blocks.items():
+        tensors[name.replace(".h.0.", ".h.1.")] = one.clone()
+    for layer in range(2):
+        weight = torch.randn(4, 12, generator=draw)
+        tensors[f"transformer.h.{layer}.attn.c_attn.weight"] = weight
+    return cf_gpt2(folder, tensors, n_layer=2, **changes)
+
+
 def neox(folder: Path, **changes: Any) -> Path:
     """A GPT-NeoX of one block; its weights are as good as any."""
     folder.mkdir(parents=True)

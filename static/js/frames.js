@@ -29,6 +29,8 @@
  *   index   place in the whole walk, from 0
  */
 
+import { divisorOf } from './scores.js';
+
 const PARTS = {
   attention: ['qkv', 'dot', 'scaled', 'masked', 'softmax', 'z', 'out'],
   add: ['add'],
@@ -74,6 +76,8 @@ function makeFrame(trace, steps, kind, part, slot) {
   const { layer, prefix } = splitPoint(step.output);
   const single = kind === 'add' || kind === 'embed' || kind === 'unembed';
   const key = single ? slot : `${slot}.${part}`;
+  // A heading that says 'divide by √d_k' is not true of every model.
+  const other = part === 'scaled' && divisorOf(trace.model, layer).kind !== 'root' ? '.other' : '';
   return {
     id: prefix + key,
     key,
@@ -84,8 +88,8 @@ function makeFrame(trace, steps, kind, part, slot) {
     prefix,
     step,
     steps,
-    title: titleOf(kind, part, slot, trace.model.norm, step.inputs),
-    name: `frame.short.${key}`,
+    title: titleOf(kind, part, slot, trace.model.norm, step.inputs) + other,
+    name: `frame.short.${key}${other}`,
   };
 }
 

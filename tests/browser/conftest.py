@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.checkpoint_folders import cf_bert, cf_gpt2, neox, wide_bert, word_bert
+from tests.checkpoint_folders import cf_bert, cf_gpt2, neox, scoring_gpt2, wide_bert, word_bert
 from tests.conftest import serving
 
 MINUS = "\N{MINUS SIGN}"
@@ -46,7 +46,8 @@ def explore(open_page: Callable[..., Page], server: str) -> Callable[..., Page]:
 
 @pytest.fixture(scope="session")
 def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Base URL of a server with small folders of each wiring: bert, gpt2, neox, words, wide."""
+    """Base URL of a server with small folders of each wiring: bert, gpt2, neox, words, wide,
+    by-layer and undivided."""
     home = tmp_path_factory.mktemp("checkpoints")
     models = home / "models"
     cf_bert(models / "bert")
@@ -54,6 +55,8 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     neox(models / "neox")
     word_bert(models / "words")
     wide_bert(models / "wide")
+    scoring_gpt2(models / "by-layer", scale_attn_by_inverse_layer_idx=True)
+    scoring_gpt2(models / "undivided", scale_attn_weights=False)
     command = [sys.executable, "-m", "app", "--port", "{port}", "--models", str(models)]
     with serving(command, home) as base:
         yield base

@@ -3,6 +3,7 @@
 from typing import Any
 
 Step = dict[str, Any]
+DIVISION = {"d_head": 4, "score_divisors": [2.0]}
 
 
 def step(name: str, kind: str, inputs: list[str], output: str) -> Step:
@@ -29,7 +30,7 @@ def run(placement: str) -> dict[str, Any]:
         middle.append(norm("ln_final", f"{b}resid_post"))
     return {
         "steps": [first, *middle, exit_],
-        "model": {"norm": placement, "causal": True, "n_layers": 1},
+        "model": {"norm": placement, "causal": True, "n_layers": 1, **DIVISION},
         "request": {"interventions": []},
         "predictions": {},
     }

@@ -53,11 +53,12 @@ def reply(norm: str, layers: int = 1, **model: Any) -> dict[str, Any]:
     if norm == "pre":
         steps.append(step("ln_final", "layer_norm", [f"blocks.{layers - 1}.out"], "ln_final.out"))
     predictions = model.pop("predictions", None)
+    division = {"d_head": 4, "score_divisors": [2.0] * layers}
     if predictions:
         steps.append(step("unembed", "unembed", ["ln_final.out"], "logits"))
     return {
         "request": {"text": "a b"},
-        "model": {"norm": norm, "causal": False, "n_layers": layers, **model},
+        "model": {"norm": norm, "causal": False, "n_layers": layers, **division, **model},
         "tokens": [{"index": i} for i in range(5)],
         "steps": steps,
         "points": points,
@@ -94,6 +95,19 @@ def test_a_mask_is_a_step_only_where_there_is_one(call: Any) -> None:
     keys = [frame["key"] for frame in frames]
     assert keys[keys.index("attn.scaled") + 1] == "attn.masked"
     assert keys[keys.index("attn.masked") + 1] == "attn.softmax"
+
+
+def test_a_step_that_does_not_divide_by_the_root_does_not_say_so(call: Any) -> None:
+    trace = reply("post", layers=2, score_divisors=[2.0, 4.0])
+    first, second = (
+        frame
+        for frame in call("frames.js", "m => m.framesOf(trace)", trace=trace)
+        if frame["key"] == "attn.scaled"
+    )
+    assert first["title"] == "frame.attention.scaled"
+    assert first["name"] == "frame.short.attn.scaled"
+    assert second["title"] == "frame.attention.scaled.other"
+    assert second["name"] == "frame.short.attn.scaled.other"
 
 
 def test_predictions_come_last_and_only_where_there_are_some(call: Any) -> None:

@@ -4,9 +4,10 @@ import { sharedRange } from '../../colour.js';
 import { el } from '../../dom.js';
 import { compact, fixed, shorten } from '../../format.js';
 import { decodeBytes, thumbnail } from '../../heat.js';
-import { formulas } from './attention_formulas.js';
+import { divisorOf } from '../../scores.js';
+import { formulas, isTurned } from './attention_formulas.js';
 import { byWeight, dot, masked, scaled, softmax, total } from './attention_map.js';
-import { bars, facts, formulaBox, section } from './parts.js';
+import { bars, facts, formulaBox, leading, note, section } from './parts.js';
 import { lengthOf } from './run.js';
 import { stripsBlock } from './strips.js';
 
@@ -79,7 +80,7 @@ async function joined(view) {
       { name: t('card.attn.difference'), role: 'weight', sign: '+', values: difference },
       { name: trace.model.norm === 'pre' ? 'Attention(LayerNorm(x))' : 'Attention(x)', point: made, sign: '=', values: out, length: lengthOf(trace, frame.step.output, pos) },
     ], { range: sharedRange(out, sums) }),
-    el('p', { class: 'card-note' }, t('card.attn.difference_note', { largest: compact(Math.max(...difference.map(Math.abs)), 3) })),
+    note(t(`card.attn.difference_note${ofBias(trace)}`, { largest: compact(Math.max(...difference.map(Math.abs)), 3) })),
     depth === 'numbers' ? section(t('card.attn.lengths'), bars(lengths.map((length, h) => ({
       label: headLabel(view, h), value: compact(length), share: length / Math.max(...lengths, 1e-30), marked: h === view.head,
       action: () => view.set({ head: h }), description: t('card.attn.head', { head: h, label: headLabel(view, h) }),
@@ -87,21 +88,25 @@ async function joined(view) {
   ];
 }
 
+const ofBias = ({ model }) => (model.attention_bias ? '' : '.no_bias');
+
 const BODIES = { qkv, dot, scaled, masked, softmax, z: mixed, out: joined };
 
 export async function attention(view) {
   const { frame, trace, t, rich, pos, depth, label: token, head } = view;
   const { d_head, d_model, n_heads: count, causal } = trace.model;
-  const lead = el('p', { class: 'card-lead' }, rich(`card.attn.lead.${frame.part}`, { pos, token, head, d_head, d_model, count, root: compact(Math.sqrt(d_head), 3) }));
+  const divisor = divisorOf(trace.model, frame.layer);
+  const variant = { scaled: divisor.kind === 'root' ? '' : `.${divisor.kind}`, out: ofBias(trace) }[frame.part] ?? '';
+  const lead = leading(rich(`card.attn.lead.${frame.part}${variant}`, { pos, token, head, d_head, d_model, count, divisor: divisor.text, root: compact(Math.sqrt(d_head), 3) }));
   if (depth === 'formula') {
     const noted = ['dot', 'scaled', 'softmax'].includes(frame.part);
     return [lead, formulaBox(await formulas(view), noted ? t('card.attn.formula_note', { head, pos, token }) : null),
-      el('p', { class: 'card-note' }, t(`card.attn.formula_${frame.part}`, { d_head, d_model, count }))];
+      frame.part === 'scaled' && variant ? null : note(t(`card.attn.formula_${frame.part}${frame.part === 'dot' && isTurned(trace, view.at) ? '.rotary' : ''}`, { d_head, d_model, count }))];
   }
   const [grid, body] = await Promise.all([headGrid(view), BODIES[frame.part](view)]);
   return [lead, grid, body, depth === 'numbers' ? facts([
-    { label: t('card.attn.heads_fact'), value: `${count} × ${d_head} = ${d_model}`, termId: 'head', role: 'attn' },
-    { label: 'd_k', value: String(d_head), termId: 'scaling', role: 'attn' },
-    { label: t('card.attn.mask_fact'), value: t(causal ? 'card.attn.causal' : 'card.attn.not_causal'), termId: 'causal_mask', role: 'attn' },
-  ]) : null];
+    { label: t('card.attn.heads_fact'), value: `${count} × ${d_head} = ${d_model}`, termId: 'head' },
+    { label: 'd_k', value: String(d_head), termId: 'scaling' },
+    { label: t('card.attn.mask_fact'), value: t(causal ? 'card.attn.causal' : 'card.attn.not_causal'), termId: 'causal_mask' },
+  ], 'attn') : null];
 }

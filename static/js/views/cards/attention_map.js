@@ -4,7 +4,8 @@ import { sharedRange } from '../../colour.js';
 import { el } from '../../dom.js';
 import { pattern } from '../../figures/pattern.js';
 import { decimalsFor, fixed, MINUS, printedSum, shorten } from '../../format.js';
-import { bars, figure, legend, section, table } from './parts.js';
+import { divisorOf, unmasked } from '../../scores.js';
+import { bars, figure, legend, note, scrolling, section, table } from './parts.js';
 
 const LONGEST_ROW = 12; // keys that are written out
 const SMALL_MAP = 20; // tokens of a map that leaves room for the row beside it
@@ -63,16 +64,16 @@ function writtenRow(view, weights) {
 
 /** The chosen query's row of dot products and scores, beside each other. */
 function scoreTable(view, dots, scores) {
-  const { t, labels, pos, label, trace, depth } = view;
+  const { t, labels, pos, label, trace, depth, frame } = view;
   if (depth !== 'numbers') return null;
   const decimals = decimalsFor(dots, 4);
   const { keys, rest } = largestKeys(dots);
   const title = t('card.attn.row', { pos, token: label });
   return section(title,
-    el('div', { class: 'card-scroll', tabindex: '0', role: 'region', 'aria-label': title }, table(
-      [t('card.attn.key_axis'), 'q·k', t('card.attn.divided', { d_head: trace.model.d_head })],
+    scrolling(title, table(
+      [t('card.attn.key_axis'), 'q·k', t('card.attn.divided', { divisor: divisorOf(trace.model, frame.layer).text })],
       keys.map((j) => [`${j} ${labels[j]}`, fixed(dots[j], decimals), scores[j] === null ? t('card.attn.hidden') : fixed(scores[j], decimals)]))),
-    rest.length ? el('p', { class: 'card-note' }, t('card.attn.only_largest', { shown: keys.length, count: dots.length })) : null);
+    rest.length ? note(t('card.attn.only_largest', { shown: keys.length, count: dots.length })) : null);
 }
 
 export async function dot(view) {
@@ -80,19 +81,18 @@ export async function dot(view) {
   return map(view, { values, what: 'q·k', caption: view.t('card.attn.dot_caption'), point: 'attn.dot' });
 }
 
-async function scores(view, pick, caption, point) {
+async function scores(view, caption, point, divisor = null) {
   const [dots, hidden] = await view.get(view.at(`attn.dot[${view.head}]`), view.at(`attn.attn_scores[${view.head}]`));
-  const values = hidden.map((line, i) => line.map((score, j) => pick(score, dots[i][j])));
+  const values = divisor ? unmasked(hidden, dots, divisor) : hidden;
   return beside(view, map(view, { values, what: view.t('card.attn.score'), caption, point }), scoreTable(view, dots[view.pos], values[view.pos]));
 }
 
-// The run masks as it scales: what the next step hides is divided here, so that this step can show it.
 export const scaled = (view) => {
-  const { d_head } = view.trace.model;
-  return scores(view, (score, product) => score ?? product / Math.sqrt(d_head), view.t('card.attn.scaled_caption', { d_head }), 'attn.scaled');
+  const divisor = divisorOf(view.trace.model, view.frame.layer);
+  return scores(view, view.t(divisor.kind === 'none' ? 'card.attn.dot_caption' : 'card.attn.scaled_caption', { divisor: divisor.text }), 'attn.scaled', divisor);
 };
 
-export const masked = (view) => scores(view, (score) => score, view.t('card.attn.masked_caption'), 'attn.attn_scores');
+export const masked = (view) => scores(view, view.t('card.attn.masked_caption'), 'attn.attn_scores');
 
 export async function softmax(view) {
   const { t, pos, head } = view;

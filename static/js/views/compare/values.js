@@ -9,7 +9,8 @@ import { pattern } from '../../figures/pattern.js';
 import { brief, compact, fixed, MINUS, percent, visible } from '../../format.js';
 import { picture } from '../../heat.js';
 import { rich, t } from '../../i18n.js';
-import { bars, figure, legend, section, table, vectorTable } from '../cards/parts.js';
+import { divisorOf, unmasked } from '../../scores.js';
+import { bars, figure, legend, scrolling, section, table, tableTwin, vectorTable } from '../cards/parts.js';
 import { lengthOf, normNamed, writesInto } from '../cards/run.js';
 import { enlargement, stripsBlock } from '../cards/strips.js';
 import { mapOf, vectorsOf } from './walk.js';
@@ -95,7 +96,6 @@ async function maps(view) {
   const having = sides.filter((side) => side.found);
   const entries = having.map((side) => {
     const point = mapOf(side.found.frame);
-    // The run masks as it scales: what the next step hides is divided here, so that this step can show it.
     const dots = view.frame.part === 'scaled' ? [`${side.found.frame.prefix}attn.dot[${state.head}]`] : [];
     return { side, point, all: [`${point}[${state.head}]`, ...dots] };
   });
@@ -105,7 +105,7 @@ async function maps(view) {
   ]);
   const values = entries.map(({ side, all }, i) => {
     const [own, dots] = all.map((entry) => tensors[i][entry].values);
-    return dots ? own.map((line, q) => line.map((score, k) => score ?? dots[q][k] / Math.sqrt(side.trace.model.d_head))) : own;
+    return dots ? unmasked(own, dots, divisorOf(side.trace.model, view.frame.layer)) : own;
   });
   const kind = view.frame.part === 'softmax' ? 'sequential' : 'diverging';
   const range = kind === 'sequential' ? 1 : sharedRange(...values.flat());
@@ -120,15 +120,13 @@ function differenceMap(view, values) {
   const n = values.length;
   const name = t('compare.difference_map', { label: `L${view.frame.layer}H${view.state.head}` });
   const heads = view.labels.map((label, i) => `${i} ${label}`);
-  const details = el('details', { class: 'plot-twin' }, el('summary', {}, t('card.figure.table')));
-  details.addEventListener('toggle', () => {
-    if (details.children.length > 1) return;
-    details.append(el('div', { class: 'card-scroll', tabindex: '0', role: 'region', 'aria-label': name },
-      table([t('card.attn.query_key'), ...heads], values.map((line, i) => [heads[i], ...line.map((value) => (value === null ? t('card.attn.hidden') : fixed(value, 3)))]), name)));
+  const twin = tableTwin({
+    name, t, columns: [t('card.attn.query_key'), ...heads],
+    rows: values.map((line, i) => [heads[i], ...line.map((value) => (value === null ? t('card.attn.hidden') : fixed(value, 3)))]),
   });
   return el('figure', { class: 'compare-delta' },
     picture({ columns: n, rows: n, kind: 'diverging', range, valueAt: (i) => values[Math.floor(i / n)][i % n], name, className: 'compare-delta-map' }),
-    el('figcaption', { class: 'card-note' }, el('p', {}, name), legend('diverging', `${MINUS}${range}`, `+${range}`), details));
+    el('figcaption', { class: 'card-note' }, el('p', {}, name), legend('diverging', `${MINUS}${range}`, `+${range}`), twin));
 }
 
 function facts(view) {
@@ -162,8 +160,7 @@ function facts(view) {
   }
   if (rows.length === 0) return null;
   const title = t('compare.facts');
-  return el('div', { class: 'card-scroll compare-facts', tabindex: '0', role: 'region', 'aria-label': title },
-    table([t('compare.what'), ...sides.map(nameOf)], rows, title));
+  return scrolling(title, table([t('compare.what'), ...sides.map(nameOf)], rows, title), 'compare-facts');
 }
 
 /** What the server measured between both runs at this value. */

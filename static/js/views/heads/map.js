@@ -5,6 +5,7 @@ import { el } from '../../dom.js';
 import { pattern } from '../../figures/pattern.js';
 import { compact, decimalsFor, fixed, MINUS, visible } from '../../format.js';
 import { t } from '../../i18n.js';
+import { divisorOf, unmasked } from '../../scores.js';
 import { figure, legend } from '../cards/parts.js';
 import { displayed, KINDS, logarithmic, lowest } from './display.js';
 
@@ -16,12 +17,20 @@ const largestOf = (values) => {
   return largest;
 };
 
+const divisor = ({ model, request }) => divisorOf(model, request.layer);
+
+/** Name of a stage and what it is, for the block of `query`. */
+export function stageWords(stage, query) {
+  const { text, kind } = divisor(query);
+  const about = stage === 'scaled' && kind !== 'root' ? `scores.${kind}` : `heads.stage.${stage}.about`;
+  return [t(`heads.stage.${stage}`, { divisor: text }), t(about, { divisor: text })];
+}
+
 /** The values of a stage [query][key] out of what was fetched. */
-function valuesOf({ stage, look, model }) {
+function valuesOf({ stage, look }) {
   if (stage === 'scaled') {
     const [dots, scores] = look.matrices;
-    // The run masks as it scales: what the next stage hides is divided here, so that this one can show it.
-    return scores.map((row, i) => row.map((score, j) => score ?? dots[i][j] / Math.sqrt(model.d_head)));
+    return unmasked(scores, dots, divisor(look.query));
   }
   if (stage === 'lengths') return look.maps.weighted_lengths;
   if (stage === 'norm_based') return look.maps.norm_based;
@@ -31,7 +40,7 @@ function valuesOf({ stage, look, model }) {
 /** What of a head is on the screen: values, labels and positions after the reader's options. */
 export function shown({ stage, look, options }) {
   const { model, tokens } = look.query;
-  return displayed(valuesOf({ stage, look, model }), tokens, {
+  return displayed(valuesOf({ stage, look }), tokens, {
     stage, causal: model.causal, hide: options.special === 'hidden', merge: options.pieces === 'merged',
   });
 }
@@ -43,17 +52,18 @@ export function rangeOf(stage, maps, options) {
   return sharedRange([Math.max(...maps.map(({ values }) => largestOf(values)))]);
 }
 
-function caption({ stage, map, range, log, model }) {
+function caption({ stage, map, range, log, query }) {
   const kind = KINDS[stage] === 'score' ? 'diverging' : 'sequential';
   const bar = kind === 'diverging' ? legend(kind, `${MINUS}${range}`, `+${range}`)
     : legend(kind, log ? compact(lowest(range), 1) : '0', String(range), log ? t('heads.range.log_note') : null);
-  return [el('span', {}, t(`heads.stage.${stage}.caption`, { d_head: model.d_head, root: fixed(Math.sqrt(model.d_head), 2) }), ' ',
+  const { text, value, kind: by } = divisor(query);
+  const said = stage === 'scaled' && by !== 'root' ? `scores.${by}` : `heads.stage.${stage}.caption`;
+  return [el('span', {}, t(said, { divisor: text, value: fixed(value, 2) }), ' ',
     map.renormalised ? el('b', { class: 'heads-mark' }, t('heads.special.mark')) : null, ' '), bar];
 }
 
 /** The chart. `map` from `shown`, `range` from `rangeOf`; `choose(position)` where a row is clicked. */
 export function mapFigure({ stage, map, range, options, look, label, pos, choose }) {
-  const { model } = look.query;
   const kind = KINDS[stage] === 'score' ? 'diverging' : 'sequential';
   const log = options.scale === 'log' && kind === 'sequential';
   const what = t(`heads.stage.${stage}.value`);
@@ -62,7 +72,7 @@ export function mapFigure({ stage, map, range, options, look, label, pos, choose
   const chosen = map.at(pos);
   return figure({
     name: t(stage === 'norm_based' ? 'heads.map.layer' : 'heads.map.name', { what, label, layer: look.query.request.layer }), t, height: 220, file: `${label}-${stage}`,
-    caption: caption({ stage, map, range, log, model }),
+    caption: caption({ stage, map, range, log, query: look.query }),
     build: pattern({
       values: map.values, kind, range, labels: map.labels, chosen, decimals: KINDS[stage] === 'share' ? 2 : Math.min(2, decimalsFor(map.values.flat(), 3)),
       positions: map.positions.length === look.query.tokens.length ? null : map.positions, shade: log ? logarithmic(range) : null,

@@ -8,7 +8,7 @@ import { shorten } from '../../format.js';
 import { has, t } from '../../i18n.js';
 import { KINDS } from './display.js';
 import { linesFigure } from './lines.js';
-import { mapFigure, rangeOf, shown, STAGES } from './map.js';
+import { mapFigure, rangeOf, shown, STAGES, stageWords } from './map.js';
 import { nameOf } from './grid.js';
 import { writtenRow } from './row.js';
 import { sentences } from './sentence.js';
@@ -74,7 +74,7 @@ export function openedPanel({ state, now, pin, named, act }) {
         pin ? el('button', { type: 'button', class: 'button', id: 'unpin', onclick: act.unpin }, t('heads.unpin', { label: pin.label })) : null)),
     sentences({ named, query, head: now.head, causal: model.causal }),
     el('div', { class: 'heads-bar-of-choices' },
-      radios('stage', t('heads.stage'), STAGES.map((name) => [name, t(`heads.stage.${name}`, { d_head: model.d_head }), t(`heads.stage.${name}.about`, { d_head: model.d_head })]), stage, (next) => act.set({ stage: next })),
+      radios('stage', t('heads.stage'), STAGES.map((name) => [name, ...stageWords(name, query)]), stage, (next) => act.set({ stage: next })),
       radios('as', t('heads.as'), [['map', t('heads.as.map')], ['lines', t('heads.as.lines')]], asLines ? 'lines' : 'map', (next) => act.set(next === 'lines' ? { as: 'lines', ...(KINDS[stage] === 'score' ? { stage: 'softmax' } : {}) } : { as: null }))),
     options({ state, model, tokens, set: act.set }),
     el('div', { class: pin ? 'heads-maps is-pair' : 'heads-maps' },

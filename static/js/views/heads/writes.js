@@ -37,7 +37,7 @@ export function writesPanel({ query, head, open }) {
   // Where attn_out is 0 there is nothing to have a share of.
   const total = shares.includes(null) ? null : shares.reduce((sum, one) => sum + one, 0);
   return [
-    el('p', {}, rich('heads.writes.lead', { pos, token: visible(tokens[pos].label), layer })),
+    el('p', {}, rich(`heads.writes.lead${bias ? '' : '.no_bias'}`, { pos, token: visible(tokens[pos].label), layer })),
     el('div', { class: 'card-scroll', tabindex: '0', role: 'region', 'aria-label': name },
       el('table', { class: 'card-table heads-writes-table' }, el('caption', { class: 'sr-only' }, name),
         el('thead', {},
