@@ -32,7 +32,7 @@ export function costLines({ n, lines, marks = [], at, words, write }) {
     const data = lines.map(({ name, values, colour, dash = 'solid', width: thick = 2 }) => ({
       type: 'scatter', mode: 'lines', x: n, y: values, name: escapeLabel(name),
       line: { color: style[colour], dash, width: thick },
-      customdata: values.map(write), hovertemplate: `n = %{x:,}<br>${escapeLabel(name)}: <b>%{customdata}</b><extra></extra>`,
+      customdata: values.map(write), hovertemplate: `n = %{x:,}<br>${escapeLabel(name)} <b>%{customdata}</b><extra></extra>`,
     }));
     if (marks.length) {
       data.push({

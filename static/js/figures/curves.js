@@ -79,7 +79,7 @@ export function curves({ panels }) {
           type: 'scatter', mode: line.only ?? (line.dash ? 'lines' : 'lines+markers'), x, y: line.values, name: escapeLabel(line.name), legendgroup: line.name,
           showlegend: !seen.has(line.name), xaxis: `x${id}`, yaxis: `y${id}`, connectgaps: false,
           line: { color: style[line.colour], dash: line.dash ?? 'solid', width: line.dash ? 1.6 : 2.4 }, marker: { size: line.size ?? (line.only ? 4 : 6), color: style[line.colour], opacity: line.only ? 0.45 : 1 },
-          hovertemplate: `${escapeLabel(panel.xTitle)}: %{x}<br>${escapeLabel(line.name)}: <b>%{y:.4g}</b><extra></extra>`,
+          hovertemplate: `${escapeLabel(panel.xTitle)} %{x}<br>${escapeLabel(line.name)} <b>%{y:.4g}</b><extra></extra>`,
         });
         seen.add(line.name);
       }
@@ -107,7 +107,7 @@ export function logMap({ values, x, y, xTitle, yTitle, least, words }) {
         type: 'heatmap', z: logs, x, y, customdata: values.map((row) => row.map((value) => (value === 0 ? '0' : value.toPrecision(2)))),
         colorscale: stops('sequential', style.theme), zmin: Math.log10(least), zmax: 0, hoverongaps: false, xgap: 0.5, ygap: 0.5,
         colorbar: { tickvals: ticks, ticktext: ticks.map((tick) => (tick === 0 ? '1' : `10<sup>${tick}</sup>`)), thickness: 12, outlinewidth: 0, tickfont: { size: 11, color: style.muted } },
-        hovertemplate: `${escapeLabel(words.depth)}: %{y}<br>${escapeLabel(words.position)}: %{x}<br><b>%{customdata}</b><extra></extra>`,
+        hovertemplate: `${escapeLabel(words.depth)} %{y}<br>${escapeLabel(words.position)} %{x}<br><b>%{customdata}</b><extra></extra>`,
       }],
       layout: {
         height: 340, margin: { l: 56, r: 8, t: 8, b: 48 }, plot_bgcolor: style.surface,

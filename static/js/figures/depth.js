@@ -92,7 +92,7 @@ export function depthCurves({ runs, chosen, cursor, blocks, ticks, words, zero =
       line: { color: style[run.norm], width: 2.6, dash: run.experiment ? 'dash' : 'solid' },
       marker: { size: 8, symbol: MARKERS[run.norm], color: style[run.norm], line: { width: 2, color: style[run.norm] } },
       customdata: run.points.map(({ label }) => escapeLabel(label)),
-      hovertemplate: `<b>${escapeLabel(run.name)}</b><br>%{customdata}<br>${escapeLabel(words.value)}: <b>${format}</b><extra></extra>`,
+      hovertemplate: `<b>${escapeLabel(run.name)}</b><br>%{customdata}<br>${escapeLabel(words.value)} <b>${format}</b><extra></extra>`,
     });
     return {
       data: [...runs.flatMap((run) => faint(run, chosen, style[run.norm])), ...runs.map(line)],

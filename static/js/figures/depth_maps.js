@@ -56,7 +56,7 @@ export function depthMaps({ panels, kind, range, labels, chosen, cursor, words }
         type: 'heatmap', xaxis: `x${id}`, yaxis: `y${id}`, z: rows.map((point) => point?.values ?? labels.map(() => null)), x: labels.map((_, at) => at), y: rows.map((_, at) => at),
         customdata: rows.map((point) => labels.map((token) => [escapeLabel(point?.label ?? ''), escapeLabel(visible(token)), point?.x])),
         zmin: kind === 'diverging' ? -range : 0, zmax: range, colorscale: stops(kind, style.theme), showscale: false, xgap: cell > 8 ? 1 : 0, ygap: 1, hoverongaps: false,
-        hovertemplate: `<b>${escapeLabel(panel.title)}</b><br>%{customdata[0]}<br>${escapeLabel(words.position)} %{x} %{customdata[1]}<br>${escapeLabel(words.value)}: <b>%{z:.4g}</b><extra></extra>`,
+        hovertemplate: `<b>${escapeLabel(panel.title)}</b><br>%{customdata[0]}<br>${escapeLabel(words.position)} %{x} %{customdata[1]}<br>${escapeLabel(words.value)} <b>%{z:.4g}</b><extra></extra>`,
       });
       layout[`xaxis${id}`] = { ...tokenAxis(labels, places, style, limit), domain: domain.x, anchor: `y${id}`, side: 'top', range: [-0.5, n - 0.5], tickangle: turned ? -50 : 0 };
       layout[`yaxis${id}`] = {

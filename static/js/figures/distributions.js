@@ -44,7 +44,7 @@ export function distributions({ stages, words }) {
       data.push({
         type: 'histogram', x: finite, xaxis: x, yaxis: y, nbinsx: 36, ...bins(finite, binned), name: escapeLabel(title),
         marker: { color: style[colour], opacity: style.theme === 'dark' ? 0.75 : 0.6 },
-        hovertemplate: `%{x}<br>${escapeLabel(words.components)}: %{y}<extra></extra>`,
+        hovertemplate: `%{x}<br>${escapeLabel(words.components)} %{y}<extra></extra>`,
       });
       layout[`xaxis${id}`] = { ...numberAxis('', style), domain: domainX, anchor: y, nticks: 6, showgrid: false };
       layout[`yaxis${id}`] = {

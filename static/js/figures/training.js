@@ -14,7 +14,7 @@ export function curves({ lines, words }) {
       data: lines.map(({ name, steps, values, norm, dash = 'solid', width: thick = 2 }) => ({
         type: 'scatter', mode: 'lines', x: steps, y: values, name: escapeLabel(name),
         line: { color: style[norm], dash, width: thick },
-        hovertemplate: `%{x:,}<br>${escapeLabel(name)}: <b>%{y:.3f}</b><extra></extra>`,
+        hovertemplate: `%{x:,}<br>${escapeLabel(name)} <b>%{y:.3f}</b><extra></extra>`,
       })),
       layout: {
         height: 330 + room,

@@ -80,7 +80,7 @@ function map(view, side, values, { kind, range, point }) {
   const labels = view.labels;
   const what = t(kind === 'sequential' ? 'card.attn.weight' : 'card.attn.score');
   const heads = labels.map((label, i) => `${i} ${label}`);
-  const name = `${nameOf(side)}: ${t('card.attn.map', { what, label: `L${view.frame.layer}H${view.state.head}` })}`;
+  const name = t('label.value', { name: nameOf(side), value: t('card.attn.map', { what, label: `L${view.frame.layer}H${view.state.head}` }) });
   const rows = (write) => values.map((line, i) => [heads[i], ...line.map(write)]);
   return figure({
     name, t, file: `${point}-${view.state.head}-${side.trace.model.norm}`, height: 200,
