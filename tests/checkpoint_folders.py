@@ -265,6 +265,9 @@ def neox(folder: Path, **changes: Any) -> Path:
             for kind in ("weight", "bias")
         },
     }
+    if not config.get("attention_bias", True):
+        without = [f"{layer}.attention.{name}.bias" for name in ("query_key_value", "dense")]
+        shapes = {name: shape for name, shape in shapes.items() if name not in without}
     tensors = {name: torch.randn(shape, generator=draw) for name, shape in shapes.items()}
     save_file(tensors, str(folder / "model.safetensors"))
     return folder

@@ -47,12 +47,13 @@ def explore(open_page: Callable[..., Page], server: str) -> Callable[..., Page]:
 @pytest.fixture(scope="session")
 def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Base URL of a server with small folders of each wiring: bert, gpt2, neox, words, wide,
-    by-layer and undivided."""
+    neox-no-bias, by-layer and undivided."""
     home = tmp_path_factory.mktemp("checkpoints")
     models = home / "models"
     cf_bert(models / "bert")
     cf_gpt2(models / "gpt2")
     neox(models / "neox")
+    neox(models / "neox-no-bias", attention_bias=False)
     word_bert(models / "words")
     wide_bert(models / "wide")
     scoring_gpt2(models / "by-layer", scale_attn_by_inverse_layer_idx=True)

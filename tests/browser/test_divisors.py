@@ -1,4 +1,4 @@
-"""Models that do not divide q·k by the root of d_head alone: numbers, formulas and words are theirs."""
+"""Models whose Attention differs from the paper's: numbers, formulas and words are their own."""
 
 import json
 import urllib.request
@@ -36,15 +36,14 @@ def visit(open_page: Open, checkpoints: str) -> Open:
     return go
 
 
-def dots(base: str, model: str) -> list[list[float]]:
-    body = {"text": TEXT, "model": model, "include": ["blocks.1.attn.dot[0]"]}
+def values(base: str, model: str, point: str) -> Any:
+    body = {"text": TEXT, "model": model, "include": [point]}
     request = urllib.request.Request(
         f"{base}/api/v1/trace", json.dumps(body).encode(), {"Content-Type": "application/json"}
     )
     with urllib.request.urlopen(request) as reply:
         answer: dict[str, Any] = json.load(reply)
-    values: list[list[float]] = answer["tensors"]["blocks.1.attn.dot[0]"]["values"]
-    return values
+    return answer["tensors"][point]["values"]
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -56,7 +55,7 @@ def test_what_the_mask_hides_next_is_divided_by_the_blocks_own_divisor(
     area = PAGES[path]
     expect(page.locator(f"{area} .plot-area.is-drawn").first).to_be_visible()
     cells = page.evaluate(CELLS % area)
-    expected = dots(checkpoints, model)
+    expected = values(checkpoints, model, "blocks.1.attn.dot[0]")
     assert abs(expected[0][1]) > 0.1, "the cell that the mask hides tells something"
     # Compare has the other placement beside it, with scores of its own.
     run = cells[-1]
@@ -92,3 +91,27 @@ def test_the_formula_divides_as_the_model_does(visit: Open) -> None:
     undivided = visit("/", "undivided", "formula", more="&position=2")
     expect(undivided.locator(lines)).to_have_count(2)
     expect(undivided.locator(f"{lines} mfrac")).to_have_count(0)
+
+
+def test_the_dot_product_of_a_rotary_model_is_that_of_the_turned_vectors(
+    visit: Open, checkpoints: str, numbers: Callable[[str], list[float]]
+) -> None:
+    page = visit("/", "neox", "formula", more="&layer=0&position=2&step=attn.dot")
+    expect(page.locator("#card-body")).to_contain_text("rot_q, rot_k")
+    written = page.locator(".card-formula mtr:nth-child(2)").text_content() or ""
+    shares = values(checkpoints, "neox", "blocks.0.attn.pattern[0,2]")
+    key = max(range(3), key=shares.__getitem__)
+    q = values(checkpoints, "neox", "blocks.0.attn.rot_q[2,0]")
+    k = values(checkpoints, "neox", f"blocks.0.attn.rot_k[{key},0]")
+    printed = numbers(written.replace("(", " ").replace(")", " "))
+    assert printed == pytest.approx([q[0], k[0], q[1], k[1]], abs=6e-4)
+
+
+def test_a_bias_is_written_only_where_there_is_one(visit: Open) -> None:
+    where = "&layer=0&position=1&step=attn."
+    for model, has_bias in [("neox", True), ("neox-no-bias", False)]:
+        for step in ("qkv", "out"):
+            page = visit("/", model, "formula", more=f"{where}{step}")
+            formula = page.locator(".card-formula").text_content() or ""
+            assert ("+b" in formula) == has_bias, (model, step)
+    expect(page.locator("#card-body .card-lead")).not_to_contain_text("b_O")
