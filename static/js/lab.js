@@ -7,6 +7,7 @@ import { ApiError, get } from './api.js';
 import { $, $$, copyText, el, put } from './dom.js';
 import { count, fixed } from './format.js';
 import { has, lang, onLanguageChange, rich, t } from './i18n.js';
+import { modelName } from './words.js';
 import { postLines } from './lines.js';
 import { announce } from './live.js';
 import { purge } from './plot.js';
@@ -25,7 +26,7 @@ const part = (id, name) => $(`[data-part="${name}"]`, cardOf(id));
 
 function control(experiment, field) {
   const id = `${experiment.id}-${field.name}`;
-  const options = field.kind === 'model' ? models.map(({ id: model }) => [model, model]) : field.options;
+  const options = field.kind === 'model' ? models.map(({ id: model }) => [model, modelName(model)]) : field.options;
   const value = field.value ?? (field.kind === 'text' ? t('lab.input.text') : '');
   const input = options
     ? el('select', { id, name: field.name }, options.map(([key, label]) => el('option', { value: key, selected: key === field.value }, label)))

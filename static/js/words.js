@@ -21,5 +21,8 @@ export const flagWords = (flag) => (has(`flag.${flag.code}`)
   ? t(`flag.${flag.code}`, { ...paramsInWords(flag.params), point: flag.point, count: inWords(flag.count) })
   : `${flag.code} ${flag.point ?? ''} ${flag.count}`);
 
+/** A model as the pages call it; one from a folder has its id. */
+export const modelName = (id) => (has(`model.${id}.name`) ? t(`model.${id}.name`) : id);
+
 /** What a model's entry says of itself, such as what another wiring leaves out. */
 export const noteWords = (note) => (has(`note.${note.code}`) ? t(`note.${note.code}`, paramsInWords(note.params)) : note.code);

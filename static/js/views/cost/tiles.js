@@ -6,7 +6,8 @@
 import { colourOf, css, currentTheme, inkOn, onThemeChange } from '../../colour.js';
 import { el, put } from '../../dom.js';
 import { fixed, shorten, visible } from '../../format.js';
-import { has, rich, t } from '../../i18n.js';
+import { rich, t } from '../../i18n.js';
+import { modelName } from '../../words.js';
 import { derivation, forms, shortForms } from './forms.js';
 
 const SHOWN = 6; // tiles to a side that stay legible on a phone
@@ -71,7 +72,7 @@ export function tilesSection(root, reply, run) {
           const share = run.shares[i][j] ?? 0;
           return { text: share === 0 ? '0' : `${fixed(share, 2).replace(/^0/, '')}W`, kind: 'share', share };
         }) : el('p', { class: 'card-note' }, t('cost.tiles.waiting')),
-        [t('cost.tiles.attention_count', { count: forms(parameters.attention.value) }), ...(run ? [t('cost.tiles.attention_source', { model: has(`model.${run.model}.name`) ? t(`model.${run.model}.name`) : run.model, text: run.text })] : [])])));
+        [t('cost.tiles.attention_count', { count: forms(parameters.attention.value) }), ...(run ? [t('cost.tiles.attention_source', { model: modelName(run.model), text: run.text })] : [])])));
 }
 
 /** One head's shares for a short text, cut to as many positions as are shown. */

@@ -4,6 +4,7 @@ import { curves, logMap } from '../../figures/curves.js';
 import { el } from '../../dom.js';
 import { count, fixed, percent } from '../../format.js';
 import { has, rich, t } from '../../i18n.js';
+import { modelName } from '../../words.js';
 import { table } from '../cards/parts.js';
 import { chart, PLACEMENTS, series, span, told } from './shared.js';
 
@@ -124,12 +125,12 @@ export const inputNorms = {
       }),
       section('lab.input.firsts', table(
         ['model', 'norm', 'reads', 'raw_lengths', 'normalized', 'read_lengths'].map((key) => t(`lab.input.column.${key}`)),
-        reply.first_inputs.map((first) => [first.model, NAMES[first.norm], reading(first), lengthsOf(first.raw),
+        reply.first_inputs.map((first) => [modelName(first.model), NAMES[first.norm], reading(first), lengthsOf(first.raw),
           first.normalized === null ? '–' : t('lab.input.root', { length: fixed(first.normalized.mean, 3), root: fixed(first.root, 3) }), lengthsOf(first.read)]),
         t('lab.input.firsts'))),
       section('lab.input.tables', table(
         ['model', 'weights', 'rows', 'mean', 'spread'].map((key) => t(`lab.input.column.${key}`)),
-        reply.embeddings.map(({ model, weights, rows, lengths }) => [model, weightsName(weights), count(rows), fixed(lengths.mean, 2), fixed(lengths.spread, 3)]),
+        reply.embeddings.map(({ model, weights, rows, lengths }) => [modelName(model), weightsName(weights), count(rows), fixed(lengths.mean, 2), fixed(lengths.spread, 3)]),
         t('lab.input.tables'))),
     ];
   },
