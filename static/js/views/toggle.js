@@ -1,7 +1,8 @@
 /** The placement, Post-LN or Pre-LN, and the choice of the model. Knows no run. */
 
 import { $$, el, put } from '../dom.js';
-import { has, t } from '../i18n.js';
+import { t } from '../i18n.js';
+import { modelName } from '../words.js';
 
 export function createToggle(root, choose) {
   root.addEventListener('change', (event) => choose(event.target.value));
@@ -28,7 +29,7 @@ export function weightsChoice(model, chosen, choose) {
 
 function options(models) {
   return models.flatMap((model) => {
-    const name = has(`model.${model.id}.name`) ? t(`model.${model.id}.name`) : model.id;
+    const name = modelName(model.id);
     const plain = { value: model.id, name };
     if (model.kind !== 'random') return [plain];
     return [plain, { value: `${model.id}:paper`, name: t('model.size.paper', { name }) }];

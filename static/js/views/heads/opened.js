@@ -5,7 +5,8 @@
 
 import { el } from '../../dom.js';
 import { shorten } from '../../format.js';
-import { has, t } from '../../i18n.js';
+import { t } from '../../i18n.js';
+import { modelName } from '../../words.js';
 import { KINDS } from './display.js';
 import { linesFigure } from './lines.js';
 import { mapFigure, rangeOf, shown, STAGES, stageWords } from './map.js';
@@ -31,11 +32,9 @@ function options({ state, model, tokens, set }) {
     tick('log-range', t('heads.options.log'), state.scale === 'log' && kind !== 'score', kind === 'score', (on) => set({ scale: on ? 'log' : null })));
 }
 
-const modelName = (model) => (has(`model.${model.id}.name`) ? t(`model.${model.id}.name`) : model.id);
-
 /** Which run a head belongs to, in one line. */
 export const runLine = ({ model, request }) => t('heads.run', {
-  model: modelName(model), norm: t(`norm.name.${model.norm}`), text: shorten(request.text, 40),
+  model: modelName(model.id), norm: t(`norm.name.${model.norm}`), text: shorten(request.text, 40),
   weights: model.weights && model.weights !== model.norm ? t('heads.run.weights', { norm: t(`norm.name.${model.weights}`) }) : '',
 });
 
