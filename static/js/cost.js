@@ -14,9 +14,11 @@ import { purge } from './plot.js';
 import { figure, startFigures } from './views/cards/parts.js';
 import { shortForms } from './views/cost/forms.js';
 import { parametersSection, ratios } from './views/cost/parameters.js';
-import { stacked } from './views/stacked.js';
 import { crossingsList, layersTable, restricting, sharesBars } from './views/cost/table.js';
 import { sharesOf, tilesSection } from './views/cost/tiles.js';
+import { holdWhatIsNamed } from './views/in_view.js';
+import { stacked } from './views/stacked.js';
+import { errorWords } from './words.js';
 
 const START = { n_ctx: 512, d_model: 512, d_mlp: 2048, n_heads: 8, kernel: 5, radius: 32 };
 const NAMES = Object.keys(START);
@@ -39,6 +41,7 @@ let sizes = { ...START };
 let reply = null;
 let run = null;
 let drawing = null;
+let problem = null;
 const requests = newestOnly();
 
 const field = (name) => $(`[data-field="${name}"]`);
@@ -69,13 +72,14 @@ function showSizes(except = null) {
 
 /** Say what is wrong beside the size it concerns; without one, above the results. */
 function showError(error) {
+  problem = error;
   for (const place of $$('.cost-error')) place.hidden = true;
   for (const input of $$('[aria-invalid]')) input.removeAttribute('aria-invalid');
   $('#results').classList.toggle('is-stale', error !== null);
   if (!error) return;
   const at = error.field && field(error.field);
   const place = at ? $('.cost-error', at) : $('#failed');
-  put(place, error.code === 'offline' ? t('cost.offline') : error.message,
+  put(place, errorWords(error, '.form'),
     at ? null : el('button', { type: 'button', class: 'button', onclick: ask }, t('card.retry')));
   place.hidden = false;
   if (at) $('input[type="text"]', at).setAttribute('aria-invalid', 'true');
@@ -215,7 +219,7 @@ for (const name of NAMES) {
   range.addEventListener('input', () => choose(name, PLACES[name][range.value], range));
   number.addEventListener('input', () => {
     if (/^\d{1,6}$/.test(number.value)) choose(name, Number(number.value), number);
-    else showError(new ApiError({ code: 'not_whole', message: t('cost.not_whole'), field: name }, 422));
+    else showError(new ApiError({ code: 'not_whole', field: name }, 422));
   });
 }
 
@@ -238,11 +242,13 @@ window.addEventListener('hashchange', () => {
 
 onLanguageChange(() => {
   run = null;
-  ask();
+  if (reply) show();
+  if (problem) showError(problem);
   fetchShares();
 });
 
 readFragment();
+holdWhatIsNamed($$('.cost-section').map(({ id }) => id));
 showSizes();
 ask();
 fetchShares();

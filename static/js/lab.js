@@ -3,20 +3,22 @@
  * What is typed lives in the fragment. No number is made here.
  */
 
-import { ApiError, get } from './api.js';
+import { ApiError, get, listModels } from './api.js';
 import { $, $$, copyText, el, put } from './dom.js';
 import { count, fixed } from './format.js';
 import { has, lang, onLanguageChange, rich, t } from './i18n.js';
-import { modelName } from './words.js';
 import { postLines } from './lines.js';
 import { announce } from './live.js';
 import { purge } from './plot.js';
 import { startFigures, table } from './views/cards/parts.js';
+import { holdInView } from './views/in_view.js';
 import { dotProducts, inputNorms, reach } from './views/lab/attention.js';
 import { depth, initGradients } from './views/lab/gradients.js';
+import { errorWords, modelName } from './words.js';
 
 const EXPERIMENTS = [initGradients, inputNorms, dotProducts, depth, reach];
 const runs = new Map(); // id -> {reply, guess, controller}
+const problems = new Map(); // experiment -> what went wrong, or null
 let models = [];
 
 const cardOf = (id) => $(`#${id}`);
@@ -42,7 +44,7 @@ function bodyOf(experiment) {
     const parts = text.split(/[\s,、，]+/).filter(Boolean);
     if (field.kind === 'whole' || field.kind === 'list') {
       if (!parts.length || !parts.every((one) => /^\d{1,9}$/.test(one)) || (field.kind === 'whole' && parts.length > 1)) {
-        throw new ApiError({ code: 'not_whole', message: t(field.kind === 'list' ? 'lab.not_list' : 'lab.not_whole'), field: field.name }, 422);
+        throw new ApiError({ code: field.kind === 'list' ? 'not_list' : 'not_whole', field: field.name }, 422);
       }
       body[field.name] = field.kind === 'whole' ? Number(parts[0]) : parts.map(Number);
     } else if (text || field.kind === 'text') {
@@ -69,7 +71,7 @@ function readFragment() {
     const input = $(`#${experiment.id}-${name}`);
     if (params.has(name) && (input.tagName !== 'SELECT' || [...input.options].some(({ value }) => value === params.get(name)))) input.value = params.get(name);
   }
-  cardOf(experiment.id).scrollIntoView();
+  holdInView(cardOf(experiment.id));
 }
 
 const call = (experiment, body) => `curl -s ${location.origin}/api/v1/experiments/${experiment.id} -H 'Content-Type: application/json' -d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`;
@@ -77,12 +79,13 @@ const call = (experiment, body) => `curl -s ${location.origin}/api/v1/experiment
 // --- A run --------------------------------------------------------------------------------------
 
 function showError(experiment, error) {
+  problems.set(experiment, error);
   const place = $(`#${experiment.id}-error`);
   for (const input of $$('[aria-invalid]', cardOf(experiment.id))) input.removeAttribute('aria-invalid');
   place.hidden = error === null;
   if (error === null) return;
   const name = error.field?.replace(/[.[].*$/, '');
-  const message = error.code === 'offline' ? t('lab.offline') : error.message;
+  const message = errorWords(error, '.form');
   put(place, name && has(`lab.field.${name}`) ? t('label.value', { name: t(`lab.field.${name}`), value: message }) : message);
   if (name) $(`#${experiment.id}-${name}`)?.setAttribute('aria-invalid', 'true');
 }
@@ -135,6 +138,14 @@ async function start(experiment) {
   }
 }
 
+/** How the guess fared; `right` names the one that the figures bear out, or is null where they decide nothing. */
+function verdict({ id }, guess, right) {
+  const words = (one) => t(`lab.${id}.guess.${one}`);
+  if (!guess) return el('p', { class: 'lab-guessed' }, t('lab.not_guessed'));
+  const fared = right === null ? 'open' : guess === right ? 'right' : 'wrong';
+  return el('p', { class: `lab-guessed is-${fared}` }, t(`lab.guessed.${fared}`, { guess: words(guess), right: right && words(right) }));
+}
+
 /** Results with the guess beside them; made again when the language changes. */
 function show(experiment) {
   const { reply, body } = runs.get(experiment.id);
@@ -143,7 +154,7 @@ function show(experiment) {
   purge(results);
   put(results,
     el('div', { class: 'lab-found' },
-      el('p', { class: 'lab-guessed' }, guess ? t('lab.guessed', { guess: t(`lab.${experiment.id}.guess.${guess}`) }) : t('lab.not_guessed')),
+      verdict(experiment, guess, experiment.right(reply)),
       experiment.found(reply).map((sentence) => el('p', {}, sentence))),
     el('div', { class: 'lab-figures' }, experiment.show(reply)),
     el('details', { class: 'plot-twin' }, el('summary', {}, t('lab.api')),
@@ -204,13 +215,13 @@ async function showTraining() {
       el('p', { class: 'card-note' }, t('lab.training.note')));
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    put(place, el('p', { class: 'card-note' }, error.code === 'offline' ? t('lab.offline') : error.message));
+    put(place, el('p', { class: 'card-note' }, errorWords(error, '.form')));
   }
 }
 
 async function begin() {
   try {
-    ({ models } = await get('/models', { lang: lang() }));
+    models = await listModels();
   } catch (error) {
     // Without the list the server's default model runs.
     if (!(error instanceof ApiError)) throw error;
@@ -228,6 +239,7 @@ onLanguageChange(() => {
   for (const experiment of EXPERIMENTS) {
     makeCard(experiment);
     if (runs.get(experiment.id)?.reply) show(experiment);
+    showError(experiment, problems.get(experiment) ?? null);
   }
   showTraining();
 });

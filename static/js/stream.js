@@ -4,14 +4,16 @@ import { ApiError } from './api.js';
 import { $, el, put } from './dom.js';
 import { lang, rich, t } from './i18n.js';
 import { announce } from './live.js';
+import { sameRun } from './request.js';
 import { matching, oneOf } from './state.js';
 import { inRange, startTextPage } from './text_page.js';
+import { holdWhatIsNamed } from './views/in_view.js';
 import { asCurl, asPython } from './views/share.js';
 import { QUANTITIES, stateAt } from './views/stream/depth.js';
 import { DIRECTION, directionOf, drawControls, drawLedger, GROUPS, SORTS } from './views/stream/ledger.js';
 import { drawOutliers } from './views/stream/outliers.js';
 import { drawOverview, placeWords } from './views/stream/overview.js';
-import { bothRuns, kept, sameRun } from './views/stream/runs.js';
+import { bothRuns, kept } from './views/stream/runs.js';
 import { drawSurvival, KINDS } from './views/stream/survival.js';
 import { errorWords, noteWords } from './words.js';
 
@@ -113,3 +115,5 @@ const page = startTextPage({
     'copy-python': [() => asPython(location.origin, body(), '/ledger'), 'copy.python.done'],
   },
 });
+
+holdWhatIsNamed(['survival', 'ledger', 'outliers']);

@@ -162,7 +162,10 @@ def test_an_experiment_runs_after_a_guess_and_shows_what_it_found(visit: Open) -
     card.get_by_label("seeds", exact=True).fill("1")
     card.get_by_role("button", name="Run").click()
     found = card.locator(".lab-found")
-    expect(found).to_contain_text("Your guess: At that depth the influence exists")
+    expect(found).to_contain_text("You guessed: At that depth the influence exists")
+    expect(found.locator(".is-right")).to_contain_text("The figures agree.")
+    card.get_by_label("well connected").check()
+    expect(found.locator(".is-wrong")).to_contain_text("otherwise: At that depth the influence")
     expect(found).to_contain_text("below 4 blocks the influence is exactly 0")
     expect(card.locator(".plot-area.is-drawn")).to_have_count(3)
     card.get_by_text("The same numbers as a table").first.click()
@@ -172,7 +175,7 @@ def test_an_experiment_runs_after_a_guess_and_shows_what_it_found(visit: Open) -
     call = card.locator("pre code").inner_text()
     assert "/api/v1/experiments/reach" in call and '"n_ctx":9' in call
     page.get_by_role("link", name="日本語").click()
-    expect(found).to_contain_text("あなたの予想：その深さでは、影響はあるが")
+    expect(found).to_contain_text("結果はちがう：その深さでは、影響はあるが")
     expect(found).to_contain_text("4 段より浅いとき、影響はちょうど 0")
 
 

@@ -239,6 +239,46 @@ def test_questions_7_and_8_figures_stand_on_the_page_of_costs(
     expect(reach.locator("#reach")).to_be_in_viewport()
 
 
+TOP = "element => Math.round(element.getBoundingClientRect().top)"
+
+
+@pytest.mark.parametrize(
+    ("question", "link", "place"),
+    [
+        ("q3", 1, "#survival"),
+        ("q7", 0, "#parameters-section"),
+        ("q8", 0, "#table-section"),
+        long("q2", 2, "#who"),
+        long("q3", 0, "#survival"),
+        long("q3", 2, "#depth"),
+    ],
+)
+def test_a_link_brings_into_view_what_it_names(
+    follow: Follow, question: str, link: int, place: str
+) -> None:
+    page = follow(question, link, "ja")
+    expect(page.locator("#main[aria-busy=true], .is-empty")).to_have_count(0)
+    named = page.locator(place)
+    for _ in range(200):
+        if abs(named.evaluate(TOP)) < 200:
+            break
+        page.wait_for_timeout(50)
+    assert abs(named.evaluate(TOP)) < 200
+
+
+def test_a_reader_who_scrolls_is_not_held_where_a_link_led(open_page: Open, server: str) -> None:
+    page = open_page(viewport={"width": 1280, "height": 860})
+    page.goto(f"{server}/stream?lang=en#see=survival")
+    expect(page.locator("#survival-figure .is-drawn")).to_be_visible()
+    page.mouse.move(400, 400)
+    page.mouse.wheel(0, -10_000)
+    expect(page.locator("h1")).to_be_in_viewport()
+    page.locator("#survival summary").last.click()
+    page.evaluate("scrollTo(0, 0)")
+    page.locator("#quantity").select_option("mean")
+    expect(page.locator("h1")).to_be_in_viewport()
+
+
 SMALL = {
     "arrows": ("#card-body", "Query"),
     "heads": ("#card-body", "W_O"),

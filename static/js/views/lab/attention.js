@@ -9,6 +9,7 @@ import { table } from '../cards/parts.js';
 import { chart, PLACEMENTS, series, span, told } from './shared.js';
 
 const DIVISORS = [['none', 'attn', 'solid'], ['sqrt_d_head', 'ink', undefined], ['sqrt_d_model', 'muted', 'dash']];
+const NOTICEABLE = 0.01; // of a share, a spread or an influence
 
 export const dotProducts = {
   id: 'dot-product-variance',
@@ -42,6 +43,11 @@ export const dotProducts = {
         ] }),
       }),
     ];
+  },
+  right(reply) {
+    const [saturated, entropy] = ['none.saturated', 'none.entropy'].map((name) => series(reply, name).at(-1) - series(reply, name)[0]);
+    if (series(reply, 'd_head').length < 2) return null;
+    return saturated > NOTICEABLE ? 'falls' : entropy > NOTICEABLE ? 'grows' : 'same';
   },
   found(reply) {
     const sizes = series(reply, 'd_head');
@@ -134,6 +140,10 @@ export const inputNorms = {
         t('lab.input.tables'))),
     ];
   },
+  right(reply) {
+    const normed = reply.first_inputs.some(({ normalized }) => normalized !== null);
+    return normed && series(reply, 'q.spread').flat().some((spread) => spread > NOTICEABLE) ? 'root' : null;
+  },
   found(reply) {
     const all = (name) => series(reply, name).flat().filter((value) => value !== null);
     const [correlation, same, distance] = ['score_cosine', 'equal_keys.same_top', 'equal_keys.distance'].map(all);
@@ -177,6 +187,12 @@ export const reach = {
         build: logMap({ values: series(reply, `${norm}.influence`), x: positions, y: depths, xTitle: t('lab.axis.position'), yTitle: t('lab.axis.depth'), least: Math.max(least, 1e-15), words: { depth: t('lab.axis.depth'), position: t('lab.axis.position') } }),
       })),
     ];
+  },
+  right(reply) {
+    const at = series(reply, 'depth').indexOf(reply.facts.first_depth);
+    if (at < 0) return null;
+    const most = Math.max(...PLACEMENTS.map(([norm]) => series(reply, `${norm}.influence`)[at][0]));
+    return most >= 0.1 ? 'full' : most >= NOTICEABLE ? 'weak' : 'tiny';
   },
   found(reply) {
     const { first_depth: first } = reply.facts;

@@ -5,6 +5,10 @@ import { fixed } from '../../format.js';
 import { rich, t } from '../../i18n.js';
 import { chart, PLACEMENTS, series, told } from './shared.js';
 
+const CLEARLY_SMALLER = -0.25; // half way between theory's exponents, 0 and -0.5
+const EXPLODED = 100; // times the length with everything in place
+const ALIKE = 0.9; // cosine between positions
+
 export const initGradients = {
   id: 'init-gradients',
   guesses: ['both', 'post', 'pre', 'neither'],
@@ -37,6 +41,11 @@ export const initGradients = {
         ] }),
       }),
     ];
+  },
+  right(reply) {
+    const shrinks = (norm) => reply.fit.find(({ y }) => y === `${norm}.last`)?.exponent < CLEARLY_SMALLER;
+    if (!reply.fit.length) return null;
+    return shrinks('post') ? (shrinks('pre') ? 'both' : 'post') : shrinks('pre') ? 'pre' : 'neither';
   },
   found(reply) {
     const fits = Object.fromEntries(reply.fit.map((fit) => [fit.y, fit]));
@@ -86,6 +95,15 @@ export const depth = {
         ] }),
       }),
     ];
+  },
+  right(reply) {
+    if (reply.request.drop.length < 4) return null;
+    const third = Math.min(3, reply.series.state.values.length - 1);
+    const explodes = (drop) => series(reply, `${drop}.length`).at(-1) > EXPLODED * series(reply, 'nothing.length').at(-1);
+    const alike = (drop) => series(reply, `${drop}.similarity`)[third] > Math.max(ALIKE, series(reply, 'nothing.similarity')[third]);
+    if (explodes('norm') && alike('skip')) return 'norm';
+    if (explodes('skip') && alike('norm')) return 'skip';
+    return explodes('norm') || explodes('skip') || alike('norm') || alike('skip') ? null : 'neither';
   },
   found(reply) {
     if (reply.request.drop.length < 4) return [];
