@@ -149,6 +149,14 @@ def _wrong_method(request: Request, error: HTTPException) -> Response:
     )
 
 
+def refuse_repeated(request: Request) -> None:
+    """Raise ``duplicate_key`` where a name stands twice in the query."""
+    names = [name for name, _ in request.query_params.multi_items()]
+    for name in names:
+        if names.count(name) > 1:
+            raise Refusal("duplicate_key", name)
+
+
 def log_fault(error: Exception) -> None:
     """The place and the kind of a fault, not its words: they may hold a reader's text."""
     where = "".join(traceback.format_tb(error.__traceback__))

@@ -25,6 +25,7 @@ MORE: dict[str, tuple[int, ...]] = {
     "trace": (404,),
     "training": (404, 422, 503),
     "loading": (404, 422),
+    "parameters": (404, 422, 503),
     "cost": (422, 503),
     "input_norms": (404,),
     **dict.fromkeys(schemas_analysis.BODIES, (404,)),

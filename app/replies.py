@@ -89,6 +89,18 @@ class LoadingReply(Reply):
     total: int
 
 
+class WeightReply(Reply):
+    model: str
+    norm: Norm
+    weights: Norm | None
+    name: str
+    learned: bool
+    index: str | None
+    axes: list[str]
+    shape: list[int]
+    value: Any
+
+
 class ModelAsRunReply(ModelReply):
     norm: Norm
     weights: Norm | None

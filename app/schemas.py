@@ -7,7 +7,15 @@ Nothing is converted: `true` is no number and `"1"` no integer. A whole number m
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    model_validator,
+)
 from pydantic.fields import FieldInfo
 
 from app import limits
@@ -26,6 +34,25 @@ Digits = Annotated[int, Field(ge=1, le=8), BeforeValidator(_whole)]
 
 class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class QueryBody(Body):
+    """The query of a call, in which each name stands once."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_language(cls, query: dict[str, object]) -> dict[str, object]:
+        """Every call takes `lang`, which says nothing of what is asked."""
+        return {name: value for name, value in query.items() if name != "lang"}
+
+
+class ParameterQuery(QueryBody):
+    """The query of `GET /models/{model}/parameters`."""
+
+    name: str = Field(max_length=limits.POINT_CHARACTERS, examples=["blocks.0.attn.W_Q"])
+    index: str | None = Field(None, max_length=limits.POINT_CHARACTERS, examples=["3,0,:"])
+    norm: Norm | None = Field(None, examples=["post"])
+    weights: Norm | None = Field(None, examples=[None])
 
 
 class ConfigBody(Body):

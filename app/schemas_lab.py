@@ -5,10 +5,10 @@ The sentences of each field are in the catalogue, under `api.<model>.<field>`.
 
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field
 
 from app import limits as app_limits
-from app.schemas import Body, Whole
+from app.schemas import Body, QueryBody, Whole
 from model import limits
 from model.analysis.experiments.depth import DROPS, Drop
 from model.analysis.experiments.input_norms import EXAMPLE
@@ -25,7 +25,7 @@ def _digits(value: object) -> object:
 Size = Annotated[int, BeforeValidator(_digits)]
 
 
-class CostQuery(Body):
+class CostQuery(QueryBody):
     """The query of `GET /cost`."""
 
     d_model: Size = Field(512, ge=1, le=limits.MAX_COST_D_MODEL, examples=[512])
@@ -36,12 +36,6 @@ class CostQuery(Body):
     kernel: Size = Field(5, ge=3, le=limits.MAX_COST_KERNEL, examples=[5])
     radius: Size = Field(64, ge=1, le=limits.MAX_COST_N_CTX, examples=[64])
     n_queries: Size = Field(1, ge=1, le=limits.MAX_COST_N_CTX, examples=[1])
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_language(cls, query: dict[str, object]) -> dict[str, object]:
-        """Every call takes `lang`; it is no size."""
-        return {name: value for name, value in query.items() if name != "lang"}
 
 
 Depth = Annotated[Whole, Field(ge=1, le=limits.MAX_EXPERIMENT_DEPTH)]

@@ -1,13 +1,12 @@
 """`GET /cost`: parameters, operations, memory and paths of a block and its rivals."""
 
-from collections import Counter
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from app import encode
-from app.errors import Refusal
+from app.errors import refuse_repeated
 from app.replies_lab import CostReply
 from app.schemas_lab import CostQuery
 from app.services import Shared
@@ -20,9 +19,6 @@ router = APIRouter()
 async def of_a_block(
     query: Annotated[CostQuery, Query()], request: Request, shared: Shared
 ) -> Response:
-    given = Counter(name for name, _ in request.query_params.multi_items())
-    for name, times in given.items():
-        if times > 1:
-            raise Refusal("duplicate_key", name)
+    refuse_repeated(request)
     sizes = CostRequest(**query.model_dump())
     return await shared.compute(request, lambda: encode.to_json(cost(sizes)))

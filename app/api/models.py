@@ -1,17 +1,19 @@
-"""`GET /models`: what can be run, how far it is loaded, and how a trained model was trained."""
+"""`GET /models`: what can be run, how far it is loaded, how it was trained, and its weights."""
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Request
+from fastapi import APIRouter, Path, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from app import encode, negotiation
-from app.errors import Problem, error_content
+from app.errors import Problem, error_content, refuse_repeated
 from app.limits import MODEL_CHARACTERS
-from app.replies import LoadingReply, ModelsReply
+from app.replies import LoadingReply, ModelsReply, WeightReply
 from app.replies_training import TrainingReply
+from app.schemas import ParameterQuery
 from app.services import Shared
+from model.parameters import parameter
 from model.registry import Registry
 
 router = APIRouter()
@@ -48,6 +50,34 @@ async def training(
     return await shared.compute(
         request, lambda: encode.to_json(shared.registry.training_record(model))
     )
+
+
+@router.get(
+    "/models/{model}/parameters",
+    operation_id="parameters",
+    responses={200: {"model": WeightReply}},
+)
+async def parameters(
+    model: Annotated[str, Path(examples=["twin"], max_length=MODEL_CHARACTERS)],
+    query: Annotated[ParameterQuery, Query()],
+    request: Request,
+    shared: Shared,
+) -> Response:
+    refuse_repeated(request)
+    return await shared.compute(
+        request, lambda: encode.to_json(_parameter(shared.registry, model, query))
+    )
+
+
+def _parameter(registry: Registry, model: str, query: ParameterQuery) -> dict[str, Any]:
+    runnable = registry.load(model, query.norm, query.weights, None)
+    found = parameter(runnable, query.name, query.index)
+    return {
+        "model": runnable.entry.id,
+        "norm": runnable.config.norm,
+        "weights": runnable.weights,
+        **vars(found),
+    }
 
 
 def _listed(registry: Registry, lang: str) -> dict[str, Any]:

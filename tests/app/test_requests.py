@@ -204,3 +204,42 @@ def test_a_refused_request_leaves_nothing_behind(client: TestClient, tiny: Calla
             body = {"text": "the cat sat", **wrong}
             assert client.post("/api/v1/trace", json=body).status_code == 422
         assert tiny("the cat sat") == first
+
+
+def test_a_parameter_is_the_number_that_the_run_used(client: TestClient):
+    at = "/api/v1/models/twin/parameters"
+    single = client.get(at, params={"name": "blocks.0.ln1.w", "index": "5", "norm": "pre"}).json()
+    assert (single["axes"], single["shape"], single["learned"]) == ([], [], True)
+    body = {"text": "猫", "norm": "pre", "include": ["blocks.0.ln1.normalized[1]"]}
+    body["include"] += ["blocks.0.ln1.out[1]"]
+    trace = client.post("/api/v1/trace", json=body).json()
+    normalized, out = (tensor["values"][5] for tensor in trace["tensors"].values())
+    beta = client.get(at, params={"name": "blocks.0.ln1.b", "index": "5", "norm": "pre"}).json()
+    assert normalized * single["value"] + beta["value"] == pytest.approx(out, rel=1e-5)
+    whole = client.get(at, params={"name": "blocks.0.ln1.w", "norm": "pre"}).json()
+    assert whole["shape"] == [192] and whole["value"][5] == single["value"]
+
+
+@pytest.mark.parametrize(
+    ("query", "code", "field"),
+    [
+        ("", "missing_field", "name"),
+        ("name=W_E&name=W_E", "duplicate_key", "name"),
+        ("name=W_E&size=3", "unknown_field", "size"),
+        ("name=W_P", "unknown_parameter", "name"),
+        ("name=W_E&index=-1", "bad_selector", "index"),
+        ("name=W_E&index=1&norm=rms", "not_one_of", "norm"),
+        ("name=W_E&index=10000000", "index_out_of_range", "index"),
+    ],
+)
+def test_a_parameter_that_cannot_be_is_refused(
+    client: TestClient, query: str, code: str, field: str
+):
+    reply = client.get(f"/api/v1/models/twin/parameters?{query}")
+    assert reply.status_code == 422
+    assert (reply.json()["error"]["code"], reply.json()["error"]["field"]) == (code, field)
+
+
+def test_parameters_of_no_model_are_not_found(client: TestClient):
+    reply = client.get("/api/v1/models/nothing/parameters?name=W_E&index=0")
+    assert (reply.status_code, reply.json()["error"]["code"]) == (404, "unknown_model")
