@@ -214,7 +214,7 @@ def test_first_inputs_are_those_of_the_listed_models(visit: Open) -> None:
     card = page.locator("#input-norms")
     expect(card.get_by_label("model")).to_have_value("textbook")
     card.get_by_role("button", name="Run").click()
-    expect(card.locator(".lab-found")).to_contain_text("√d_model = 16.00, not 1")
+    expect(card.locator(".lab-found")).to_contain_text("√d_model = 16.00 before γ and β, not 1")
     tables = card.locator(".lab-table")
     expect(tables.nth(0)).to_contain_text("through blocks.0.ln1")
     expect(tables.nth(0)).to_contain_text("16.000 (√d_model = 16.000)")
