@@ -9,7 +9,7 @@ import { matching, oneOf } from './state.js';
 import { inRange, startTextPage } from './text_page.js';
 import { holdWhatIsNamed } from './views/in_view.js';
 import { asCurl, asPython } from './views/share.js';
-import { QUANTITIES, stateAt } from './views/stream/depth.js';
+import { QUANTITIES, stateAt, stopAt } from './views/stream/depth.js';
 import { DIRECTION, directionOf, drawControls, drawLedger, GROUPS, SORTS } from './views/stream/ledger.js';
 import { drawOutliers } from './views/stream/outliers.js';
 import { drawOverview, placeWords } from './views/stream/overview.js';
@@ -31,7 +31,7 @@ const nameOf = ({ model }) => {
 
 const viewOf = (reply, state, changed) => {
   const runs = reply.runs.map((trace) => ({ trace, norm: trace.model.norm, name: nameOf(trace), experiment: trace.model.norm_is_trained === false }));
-  return { reply, state, changed, runs, trace: reply, run: runs.find(({ trace }) => trace.model.norm === reply.model.norm), at: stateAt(reply, state.state), set: page.set };
+  return { reply, state, changed, runs, trace: reply, run: runs.find(({ trace }) => trace.model.norm === reply.model.norm), at: stateAt(reply, state.state), stop: stopAt(reply, runs, state.state), set: page.set };
 };
 
 /** What the ledger is asked for; the run beside it is asked for its shares over depth only. */
@@ -93,7 +93,7 @@ function draw(reply, state, changed) {
   if (changed === null) fetchBooks(view);
   else if (OF_THE_LEDGER.some((name) => changed.has(name))) waiting = setTimeout(() => fetchBooks(view), WAIT_MS);
   else if (books) drawBooks(view);
-  if (changed?.has('state')) announce(t('stream.announce.depth', { place: placeWords(view.at) }));
+  if (changed?.has('state')) announce(t('stream.announce.depth', { place: placeWords(view.stop) }));
 }
 
 /** The request of the ledger on the page. */

@@ -116,6 +116,19 @@ def test_a_state_of_a_link_is_found_in_either_placement(
     assert found == state
 
 
+def test_the_last_depth_is_the_final_norm_where_any_run_has_one(call: Any, traces: Any) -> None:
+    script = """m => { const runs = ['post', 'pre'].map((n) => ({trace: traces[n]}));
+        return ['post', 'pre'].map((n) => [
+          m.stopsOf(traces[n], runs).slice(-2).map(({point}) => point),
+          [null, 'ln_final', 'ln_final.out', 'blocks.1.resid_mid'].map(
+            (point) => m.stopAt(traces[n], runs, point).point),
+          m.stopsOf(traces[n], runs.slice(0, 1)).at(-1).point]); }"""
+    post, pre = call(DEPTH, script, traces=traces)
+    named = ["ln_final.out"] * 3 + ["blocks.1.resid_mid"]
+    assert post == [["blocks.3.ln2.out", "ln_final.out"], named, "blocks.3.ln2.out"]
+    assert pre == [["blocks.3.resid_post", "ln_final.out"], named, "ln_final.out"]
+
+
 def test_around_a_state_stand_its_write_and_its_norm(call: Any, traces: Any) -> None:
     script = """m => Object.fromEntries(Object.entries(traces).map(([n, trace]) => [n,
         m.statesOf(trace).map((state) => { const a = m.aroundState(trace, state);

@@ -74,15 +74,32 @@ export function stateAt(trace, point) {
   return states.findLast((state) => state.x <= x) ?? states[0];
 }
 
+/** The depths that a page with these runs can show: the states of `trace`, and a final LayerNorm that another run alone has. */
+export function stopsOf(trace, runs) {
+  const states = statesOf(trace);
+  const last = runs.map((run) => statesOf(run.trace).at(-1)).find(({ slot }) => slot === 'ln_final');
+  return last && states.at(-1).slot !== 'ln_final' ? [...states, last] : states;
+}
+
+/** The depth that `point` names among these stops; without one, the last. */
+export function stopAt(trace, runs, point) {
+  const last = stopsOf(trace, runs).at(-1);
+  return !point || canonicalEnd(point) === canonicalEnd(last.point) ? last : stateAt(trace, point);
+}
+
+const canonicalEnd = (point) => point.replace(/\.out$/, '');
+
 /** The state of another run at the depth of `x`. */
 export const stateNear = (trace, x) => statesOf(trace).findLast((state) => state.x <= x) ?? statesOf(trace)[0];
 
 /** What the summary says of one state: what was added to make it, and the norm that made it or, if none did, reads it. */
 export function aroundState(trace, state) {
   const name = canonical(trace, state.point);
+  const made = trace.layer_norms.find((norm) => canonical(trace, `${norm.name}.out`) === name);
   return {
     writes: trace.stream.writes.filter((write) => canonical(trace, write.sum) === name),
-    norm: trace.layer_norms.find((norm) => canonical(trace, `${norm.name}.out`) === name) ?? normReading(trace, state.point) ?? null,
+    norm: made ?? normReading(trace, state.point) ?? null,
+    isMadeByNorm: made !== undefined,
   };
 }
 

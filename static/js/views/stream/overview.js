@@ -8,7 +8,7 @@ import { compact } from '../../format.js';
 import { rich, t } from '../../i18n.js';
 import { purge, refresh } from '../../plot.js';
 import { figure, legend, startFigures, table } from '../cards/parts.js';
-import { aroundState, extremes, QUANTITIES, seriesOf, stateAt, stateNear, statesOf } from './depth.js';
+import { aroundState, extremes, QUANTITIES, seriesOf, stateNear, stopsOf } from './depth.js';
 
 let cursor = null; // x of the chosen depth, read by the figures whenever they are drawn
 
@@ -60,7 +60,8 @@ function figures(root, runs, reply, state, set) {
   const about = { names: runs.map(({ name }) => name).join(t('stream.and')), quantity: t(`stream.quantity.${quantity}`), pos: position, token: labels[position] };
   const shown = runs.map((run) => ({ ...run, points: seriesOf(run.trace, quantity).map((point) => ({ ...point, label: placeWords(point), short: shortPlace(point) })) })).filter(({ points }) => points.length);
   const range = sharedRange(...shown.flatMap(({ points }) => points.map(({ values }) => values)));
-  const move = (x) => set({ state: stateNear(reply, x).point });
+  const stops = stopsOf(reply, runs);
+  const stateOf = (x) => stops.findLast((stop) => stop.x <= x)?.point ?? stops[0].point;
   const rows = (pick, head) => shown.flatMap(({ name, points }) => points.map((point) => [name, ...head(point), ...pick(point)]));
   const curves = figure({
     name: t('stream.curves.name', about), file: `addnorm-stream-${quantity}`, t, height: 360,
@@ -68,7 +69,7 @@ function figures(root, runs, reply, state, set) {
       runs: shown, chosen: position, cursor, ...axisOf(reply), zero: kind === 'magnitude', log,
       words: { value: about.quantity, depth: t('stream.axis.blocks') },
     })(width, style),
-    onClick: ({ points }) => move(points[0].x),
+    onClick: ({ points }) => set({ state: stateOf(points[0].x) }),
     data: {
       columns: [t('stream.head.placement'), t('stream.head.place'), t('stream.head.point'), about.quantity],
       rows: rows(({ values }) => [compact(values[position])], ({ label, point }) => [label, point]),
@@ -82,7 +83,7 @@ function figures(root, runs, reply, state, set) {
       panels: shown.map(({ name, norm, points }) => ({ title: name, norm, points: points.map(({ short, x, values }) => ({ label: short, x, values })) })),
       kind, range, labels, chosen: position, cursor, words: { value: about.quantity, position: t('stream.head.position') },
     })(width, style),
-    onClick: ({ points: [{ x, customdata }] }) => set({ position: x, state: stateNear(reply, customdata[2]).point }),
+    onClick: ({ points: [{ x, customdata }] }) => set({ position: x, state: stateOf(customdata[2]) }),
     data: {
       columns: [t('stream.head.placement'), t('stream.head.place'), ...labels.map((label, i) => `${i} ${label}`)],
       rows: rows(({ values }) => values.map((value) => compact(value)), ({ label }) => [label]),
@@ -96,28 +97,33 @@ function figures(root, runs, reply, state, set) {
 }
 
 function numbers(runs, state, x) {
+  const normOf = (trace, at) => {
+    const { norm, isMadeByNorm } = aroundState(trace, at);
+    return norm && [el('code', {}, norm.name), ' ', t(`stream.numbers.norm.${isMadeByNorm ? 'made' : 'reads'}`)];
+  };
   const rows = [
+    ['place', (trace, at) => placeWords(at)],
     ['point', (trace, at) => el('code', {}, at.point.split('.').flatMap((part, i) => (i ? ['.', el('wbr'), part] : part)))], ['length', (trace, at, pos) => compact(at.values[pos])],
     ...['write', 'ratio', 'cosine'].map((name) => [name, (trace, at, pos) => aroundState(trace, at).writes.map((write) => compact(write[name === 'write' ? 'length' : name][pos])).join(t('stream.and'))]),
+    ['norm', normOf],
     ...['mean', 'variance', 'scale', 'eps'].map((name) => [name, (trace, at, pos) => compact(aroundState(trace, at).norm?.[QUANTITIES[name].field][pos])]),
   ];
   return table([t('stream.numbers.what'), ...runs.map(({ name }) => name)],
     rows.map(([key, read]) => [t(`stream.numbers.${key}`), ...runs.map(({ trace }) => {
       const value = read(trace, stateNear(trace, x), state.position);
-      return value === '' ? '—' : value;
+      return value || '—';
     })]), t('stream.numbers.title'));
 }
 
 /** Draw it all, or with `changed` holding nothing but the depth, what follows the depth. */
-export function drawOverview(root, { runs, reply, state, changed, set }) {
-  const states = statesOf(reply);
-  const at = stateAt(reply, state.state);
+export function drawOverview(root, { runs, reply, state, stop: at, changed, set }) {
+  const stops = stopsOf(reply, runs);
   cursor = at.x;
   const slider = $('#depth', root);
-  slider.max = states.length - 1;
-  slider.value = states.findIndex(({ point }) => point === at.point);
+  slider.max = stops.length - 1;
+  slider.value = stops.findIndex(({ point }) => point === at.point);
   slider.setAttribute('aria-valuetext', placeWords(at));
-  slider.oninput = () => set({ state: states[slider.value].point });
+  slider.oninput = () => set({ state: stops[slider.value].point });
   put($('#depth-place', root), placeWords(at));
   put($('#numbers', root), numbers(runs, state, at.x));
   const whole = changed === null || changed.has('quantity') || changed.has('position');

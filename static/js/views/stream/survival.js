@@ -32,8 +32,8 @@ function sentence(shown, kind, { pos, token }) {
 /** The last state before the last block's FFN has written. */
 const middle = (points) => points.findLast(({ slot }) => slot === 'add1') ?? points[Math.floor(points.length / 2)];
 
-export function drawSurvival(root, { runs, books, reply, state, changed, set, at }) {
-  cursor = at.x;
+export function drawSurvival(root, { runs, books, reply, state, changed, set, stop }) {
+  cursor = stop.x;
   const shows = [reply, state.position, state.kind];
   if (changed !== null && shows.every((one, i) => one === drawn[i])) {
     refresh(root);
