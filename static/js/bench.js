@@ -14,6 +14,7 @@ import { inline, m, series, sign } from './mathml.js';
 import { purge } from './plot.js';
 import { startFigures } from './views/cards/parts.js';
 import { stripsBlock } from './views/cards/strips.js';
+import { errorWords } from './words.js';
 
 const START = { x: '1, 2, 3', kind: 'update', update: '0.5, -0.5, 1', matrix: '', bias: '', eps: '1e-5', gamma: '', beta: '' };
 const NAMES = Object.keys(START);
@@ -63,7 +64,7 @@ function showError(error) {
   const field = error.field?.replace(/[.[].*$/, '') ?? null;
   const place = (field && document.getElementById(`${field}-error`)) || $('#failed');
   const sentence = error instanceof InputError ? t(`${error.code === 'lengths_differ' ? 'error' : 'bench.error'}.${error.code}`, error.params)
-    : error.code === 'offline' ? t('bench.error.offline') : error.message;
+    : errorWords(error, '.form');
   put(place, sentence, place.id === 'failed' ? el('button', { type: 'button', class: 'button', onclick: run }, t('card.retry')) : null);
   place.hidden = false;
   if (field) document.getElementById(field)?.setAttribute('aria-invalid', 'true');

@@ -9,6 +9,7 @@ import { announce } from './live.js';
 import { purge } from './plot.js';
 import { figure, startFigures, table } from './views/cards/parts.js';
 import { stacked } from './views/stacked.js';
+import { errorWords } from './words.js';
 
 const NORMS = ['post', 'pre'];
 const NAMES = Object.fromEntries(NORMS.map((norm) => [norm, t(`norm.name.${norm}`)]));
@@ -16,6 +17,7 @@ const STRONG = 0.4;
 const DASHES = { en: 'solid', ja: 'dot' };
 
 let record = null;
+let problem = null;
 const chosen = { run: 'shipped', score: 'induction' };
 
 const runs = () => (chosen.run === 'shipped' ? record.runs : record.high_rate[0]);
@@ -163,19 +165,28 @@ async function load() {
     record = await get('/models/twin/training', { lang: lang() });
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    put($('#failed'), error.code === 'offline' ? t('cost.offline') : error.message, ' ',
-      el('button', { type: 'button', class: 'button', onclick: load }, t('card.retry')));
-    $('#failed').hidden = false;
+    problem = error;
+    showProblem();
     return;
   }
+  problem = null;
   $('#failed').hidden = true;
   show();
+}
+
+function showProblem() {
+  put($('#failed'), errorWords(problem, '.form'), ' ',
+    el('button', { type: 'button', class: 'button', onclick: load }, t('card.retry')));
+  $('#failed').hidden = false;
 }
 
 for (const group of Object.keys(chosen)) {
   for (const button of $$('[data-choice]', $(`#${group}`))) button.addEventListener('click', () => choose(group, button.dataset.choice));
 }
-onLanguageChange(() => { if (record) show(); });
+onLanguageChange(() => {
+  if (record) show();
+  else if (problem) showProblem();
+});
 addEventListener('hashchange', readFragment);
 readFragment();
 load();

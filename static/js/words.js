@@ -11,9 +11,10 @@ const inWords = (value) => {
 
 const paramsInWords = (params) => Object.fromEntries(Object.entries(params ?? {}).map(([name, value]) => [name, inWords(value)]));
 
-export function errorWords(error) {
-  const key = `error.${error.code}`;
-  if (!has(key)) return error.message || t('error.unexpected_answer', { status: error.status });
+/** `where`: '.form' on pages where something else is kept than a text. */
+export function errorWords(error, where = '') {
+  const key = [where, ''].map((one) => `error.${error.code}${one}`).find(has);
+  if (!key) return error.message || t('error.unexpected_answer', { status: error.status });
   return t(key, paramsInWords(error.params));
 }
 
