@@ -46,6 +46,17 @@ export async function get(path, options) {
 
 export const post = (path, body, options) => get(path, { ...options, body });
 
+let models = null;
+
+/** Entries of the models that there are, asked for once on a page; a refusal is not kept. */
+export function listModels() {
+  models ??= get('/models').then((reply) => reply.models).catch((error) => {
+    models = null;
+    throw error;
+  });
+  return models;
+}
+
 /** Runs the newest of many asked-for tasks; each earlier one is aborted. `task` takes an AbortSignal. */
 export function newestOnly() {
   let controller = null;
@@ -77,8 +88,8 @@ export function tensorStore(trace, languageOf) {
   const known = new Map(Object.entries(trace.tensors ?? {}));
   const waiting = new Map();
   const asked = new Map();
-  const pointsOf = (entry) => (typeof entry === 'string' ? entry : entry.points);
-  const keyOf = (entry) => (typeof entry === 'string' ? entry : JSON.stringify(entry));
+  const pointsOf = (entry) => entry.points ?? entry;
+  const keyOf = (entry) => (entry.points ? JSON.stringify(entry) : entry);
 
   async function fetchAll(entries) {
     const body = { ...trace.request, include: entries, verify: false };

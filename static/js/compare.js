@@ -3,7 +3,7 @@
  * and views together; makes no number and writes no sentence of its own.
  */
 
-import { ApiError, get, post, tensorStore } from './api.js';
+import { ApiError, listModels, post, tensorStore } from './api.js';
 import { $, $$, el, put } from './dom.js';
 import { findFrame, framesOf, neighbourBox } from './frames.js';
 import { visible } from './format.js';
@@ -37,19 +37,16 @@ const requestOf = ({ text, text_pair: pair, ...run }) => ({
   text, ...(pair ? { text_pair: pair } : {}), runs: PLACEMENTS.map((norm) => ({ ...run, norm })),
 });
 
-let models = null;
-
 /** Whether a model has one placement only: Attention and FFN side by side. */
-async function isParallel(id, options) {
+async function isParallel(id) {
   if (!id) return false; // the server's default has both
-  models ??= await get('/models', options).then((reply) => reply.models);
-  return models.some((model) => model.id === id && model.wiring === 'parallel');
+  return (await listModels()).some((model) => model.id === id && model.wiring === 'parallel');
 }
 
 /** Both runs; of a model that has one placement only, that one. */
 async function ask(body, state, signal) {
   const options = { lang: lang(), signal };
-  if (!(await isParallel(body.model, options))) return shapeOf(await post('/compare', requestOf(body), options));
+  if (!(await isParallel(body.model))) return shapeOf(await post('/compare', requestOf(body), options));
   const trace = await post('/trace', { ...body, norm: null, weights: null }, options);
   return shapeOf({ request: null, runs: [trace], difference: null });
 }

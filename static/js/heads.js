@@ -3,13 +3,13 @@
  * the block writes at the chosen position. Holds the parts together; knows no figure.
  */
 
-import { ApiError, get, newestOnly, post } from './api.js';
+import { ApiError, get, listModels, newestOnly, post } from './api.js';
 import { $, el, put } from './dom.js';
 import { visible } from './format.js';
 import { lang, t } from './i18n.js';
 import { announce } from './live.js';
 import { purge } from './plot.js';
-import { runOf } from './request.js';
+import { runOf, sameRun } from './request.js';
 import { formatFragment, oneOf, parseFragment, whole } from './state.js';
 import { inRange, startTextPage } from './text_page.js';
 import { startFigures } from './views/cards/parts.js';
@@ -43,7 +43,6 @@ const SHORT = 128; // tokens up to which a head is fetched before it is asked fo
 const LARGE = 6; // heads in a row from which the grid takes the whole width
 
 let limits = null;
-let models = null;
 let thumbnails = new Map();
 let test = { result: null, problem: null, busy: false };
 let drawnReply = null;
@@ -63,11 +62,6 @@ function sourceOf(run) {
   return source;
 }
 
-const runOfReply = (reply) => {
-  const { text, text_pair: pair, model, norm, weights, config } = reply.request;
-  return { text, model, norm, ...(pair ? { text_pair: pair } : {}), ...(weights ? { weights } : {}), ...(config ? { config } : {}) };
-};
-
 // --- The run --------------------------------------------------------------------------------------
 
 /**
@@ -75,7 +69,7 @@ const runOfReply = (reply) => {
  * can have; else of the block that is looked at.
  */
 async function pictures(body, state) {
-  models ??= (await get('/models', { lang: lang() })).models;
+  const models = await listModels();
   const known = models.find(({ id }) => id === body.model) ?? models[0];
   const { n_layers: layers, n_heads: heads, n_ctx: most } = { ...known, ...body.config };
   const tokens = Math.min(most, new TextEncoder().encode(body.text + (body.text_pair ?? '')).length + 3);
@@ -136,7 +130,7 @@ async function loadBlock(reply, state) {
   if (!mine.partial || mine.has(`L${layer}H0`) || mine.waiting.has(layer)) return;
   mine.waiting.add(layer);
   try {
-    const found = await sourceOf(runOfReply(reply)).thumbnails(layer, { n_heads: reply.model.n_heads, n_tokens: reply.tokens.length });
+    const found = await sourceOf(sameRun(reply)).thumbnails(layer, { n_heads: reply.model.n_heads, n_tokens: reply.tokens.length });
     for (const [label, bytes] of found) mine.set(label, bytes);
     if (mine === thumbnails) grid.fill(mine, reply.tokens.length);
   } catch (error) {
@@ -160,7 +154,7 @@ function drawTest() {
 }
 
 async function startTest(reply) {
-  const run = runOfReply(reply);
+  const run = sameRun(reply);
   const key = JSON.stringify([run.model, run.norm, run.weights, run.config]);
   if (test.key === key) return;
   test = { result: null, problem: null, busy: true, key };
@@ -185,7 +179,7 @@ function intend({ layer, head }) {
   intention = setTimeout(() => {
     if (!page.reply || page.reply.tokens.length > SHORT) return;
     const { position: pos, stage } = stateNow();
-    sourceOf(runOfReply(page.reply)).prepare({ layer, head, pos, stage });
+    sourceOf(sameRun(page.reply)).prepare({ layer, head, pos, stage });
   }, 50);
 }
 
@@ -230,7 +224,7 @@ async function drawOpened(reply, state) {
     const [now, pin] = await opener.run((signal) => {
       const pinned = state.pin ? pinnedOf(state) : null;
       return Promise.all([
-        lookAt(sourceOf(runOfReply(reply)), { layer: state.layer, head: state.head, pos: state.position, stage: state.stage }, signal),
+        lookAt(sourceOf(sameRun(reply)), { layer: state.layer, head: state.head, pos: state.position, stage: state.stage }, signal),
         pinned ? lookAt(sourceOf(pinned.run), { ...pinned, stage: state.stage }, signal) : null,
       ]);
     });
@@ -275,7 +269,7 @@ const stale = new Set();
 
 const LOWER = {
   async units(reply, state, signal) {
-    const source = sourceOf(runOfReply(reply));
+    const source = sourceOf(sameRun(reply));
     const answer = await source.units({ layer: state.layer, pos: state.position, top_k: 10 }, signal);
     const one = state.unit === null || state.unit >= answer.strongest.d_mlp ? null : await source.units({ layer: state.layer, unit: state.unit, top_k: 10 }, signal);
     return [strongest({ reply: answer, unit: state.unit, choose: (unit) => page.set({ unit }) }),
@@ -283,7 +277,7 @@ const LOWER = {
   },
   async lens(reply, state, signal) {
     if (!reply.predictions) return el('p', { class: 'card-note' }, t(reply.model.kind === 'random' ? 'heads.lens.none_random' : 'heads.lens.none'));
-    const answer = await sourceOf(runOfReply(reply)).lens({ pos: state.position, top_k: 3 }, signal);
+    const answer = await sourceOf(sameRun(reply)).lens({ pos: state.position, top_k: 3 }, signal);
     const followed = answer.states.at(-1).top.find(({ id }) => id === answer.token)?.label ?? String(answer.token);
     return lensPanel({ reply: answer, followed: visible(followed) });
   },
@@ -358,7 +352,7 @@ function draw(reply, _, changed) {
 
 const onScreen = () => {
   const state = stateNow();
-  return sourceOf(runOfReply(page.reply)).body({ layer: state.layer, head: state.head, pos: state.position, stage: state.stage });
+  return sourceOf(sameRun(page.reply)).body({ layer: state.layer, head: state.head, pos: state.position, stage: state.stage });
 };
 
 const page = startTextPage({

@@ -52,7 +52,9 @@ export function look() {
   return { theme: currentTheme(), font: FONT, ...Object.fromEntries(COLOURS.map((name) => [name, style.getPropertyValue(`--${name}`).trim()])) };
 }
 
-function complete({ data, layout }, width, style) {
+function complete(figure, width) {
+  const style = look();
+  const { data, layout } = figure(width, style);
   return {
     data,
     layout: {
@@ -98,7 +100,7 @@ export async function draw(area, figure, { onClick } = {}) {
       return;
     }
     if (width < 1) return; // hidden: the observer reports the width when it is shown
-    const { data, layout } = complete(figure(width, look()), width, look());
+    const { data, layout } = complete(figure, width);
     const isNew = shown === 0;
     shown = width;
     await plotly.react(area, data, layout, CONFIG);
@@ -148,7 +150,7 @@ export const alive = () => mounted.size;
 /** The figure as the address of a picture, `format` 'png' or 'svg', with its name as a heading. */
 export async function exportPicture(figure, { format, title, width = 720 }) {
   const plotly = await ready();
-  const { data, layout } = complete(figure(width, look()), width, look());
+  const { data, layout } = complete(figure, width);
   const margin = { t: 8, r: 8, b: 8, l: 8, ...layout.margin };
   const added = 44;
   const picture = {

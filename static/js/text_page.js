@@ -16,9 +16,9 @@
  * The page's template includes _controls.html and _menus.html; toggle and tokens may be absent.
  */
 
-import { ApiError, get, newestOnly } from './api.js';
+import { ApiError, listModels, newestOnly } from './api.js';
 import { $, el, put } from './dom.js';
-import { lang, onLanguageChange, t } from './i18n.js';
+import { onLanguageChange, t } from './i18n.js';
 import { announce } from './live.js';
 import { runOf } from './request.js';
 import { createStore, formatFragment, parseFragment } from './state.js';
@@ -190,7 +190,7 @@ export function startTextPage({ own = {}, initial = {}, given, ask, draw, said, 
 
   async function loadModels() {
     try {
-      ({ models } = await get('/models', { lang: lang() }));
+      models = await listModels();
       if (reply) modelSelect.update(models, store.state);
     } catch (error) {
       // Without the list the model of the address still runs.

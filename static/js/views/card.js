@@ -44,9 +44,8 @@ export function createCard({ set, append, explainError }) {
 
   function head({ trace, frame, state }) {
     const token = trace.tokens[state.position];
-    const outside = frame.layer === null;
     put($('#where'),
-      el('span', { class: 'place' }, outside ? t(`where.${frame.slot}`) : t('where.block', { block: frame.layer })),
+      el('span', { class: 'place' }, frame.layer === null ? t(`where.${frame.slot}`) : t('where.block', { block: frame.layer })),
       el('span', { class: 'place' }, describe(token)),
       el('span', { class: 'place' }, term(`${trace.model.norm}_ln`, t(`norm.name.${trace.model.norm}`))));
     put($('#card-title'), t(frame.title));
@@ -70,8 +69,7 @@ export function createCard({ set, append, explainError }) {
     shown = { trace: view.trace, place };
     try {
       await render(body, {
-        trace: view.trace, frame: view.frame, state: view.state, set, append,
-        load: view.tensors.load, t, rich, lang: lang(), signal: mine.signal,
+        ...view, set, append, load: view.tensors.load, t, rich, lang: lang(), signal: mine.signal,
       });
     } catch (error) {
       if (mine.signal.aborted || error.name === 'AbortError') return;

@@ -31,9 +31,9 @@ export function createStepper(go) {
     clearInterval(timer);
     timer = on ? setInterval(() => move(1) || setPlaying(false), PLAY_MS) : null;
     play.setAttribute('aria-pressed', String(on));
-    put(play, el('span', { class: on ? 'icon-pause' : 'icon-play', 'aria-hidden': 'true' }),
-      el('span', { class: 'sr-only' }, t(on ? 'stepper.pause' : 'stepper.play')));
     play.title = t(on ? 'stepper.pause' : 'stepper.play');
+    put(play, el('span', { class: on ? 'icon-pause' : 'icon-play', 'aria-hidden': 'true' }),
+      el('span', { class: 'sr-only' }, play.title));
   }
 
   const stop = () => timer && setPlaying(false);
@@ -42,10 +42,9 @@ export function createStepper(go) {
   function scrub(event) {
     const box = segments.getBoundingClientRect();
     const list = here();
-    const part = (event.clientX - box.left) / box.width;
     const bars = [...segments.children];
     // The bars are not equally far apart: take the one under the pointer, else the nearest.
-    const at = box.left + Math.min(Math.max(part, 0), 1) * box.width;
+    const at = Math.min(Math.max(event.clientX, box.left), box.right);
     const distance = (bar) => {
       const { left, right } = bar.getBoundingClientRect();
       return Math.max(left - at, at - right, 0);

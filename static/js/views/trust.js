@@ -9,11 +9,12 @@ import { has, t } from '../i18n.js';
 
 /** A check in words, with its error and, unless it must be exact, what is allowed. */
 export function sentence(check) {
-  const key = `check.${check.name}${check.limit === 0 ? '' : '.within'}`;
+  const key = [check.limit === 0 ? '' : '.within', ''].map((way) => `check.${check.name}${way}`).find(has);
   const params = { value: compact(check.value, 2), limit: compact(check.limit, 2), point: check.point ?? '' };
-  if (has(key)) return t(key, params);
-  return has(`check.${check.name}`) ? t(`check.${check.name}`, params) : `${check.name} ${params.value}`;
+  return key ? t(key, params) : `${check.name} ${params.value}`;
 }
+
+const nameOf = ({ name }) => (has(`check.${name}.name`) ? t(`check.${name}.name`) : name);
 
 /** The checks of the box on the screen and of the block that it belongs to. */
 export function concerning(checks, frame) {
@@ -36,11 +37,11 @@ function table(checks, notChecked) {
       el('table', { class: 'checks' },
         el('thead', {}, el('tr', {}, ['what', 'point', 'error', 'limit'].map((name) => el('th', { scope: 'col' }, t(`trust.${name}`))))),
         el('tbody', {}, checks.map((check) => el('tr', { class: check.ok ? '' : 'is-bad' },
-          el('th', { scope: 'row' }, `${check.ok ? '✓' : '✗'} ${has(`check.${check.name}.name`) ? t(`check.${check.name}.name`) : check.name}`),
+          el('th', { scope: 'row' }, `${check.ok ? '✓' : '✗'} ${nameOf(check)}`),
           el('td', {}, el('code', {}, check.point ?? '')),
           el('td', { class: 'num' }, compact(check.value, 2)),
           el('td', { class: 'num' }, compact(check.limit, 2))))))),
-    notChecked.length ? el('p', { class: 'muted' }, t('trust.not_checked', { names: notChecked.map((one) => t(`check.${one.name}.name`)).join(t('trust.comma')) })) : null,
+    notChecked.length ? el('p', { class: 'muted' }, t('trust.not_checked', { names: notChecked.map(nameOf).join(t('trust.comma')) })) : null,
   ];
 }
 

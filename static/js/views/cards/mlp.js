@@ -33,9 +33,13 @@ function formulas(view, before, after, out) {
 
 export async function mlp(view) {
   const { frame, trace, t, rich, pos, depth, label } = view;
-  const { d_model: size, d_mlp: units, activation: act } = trace.model;
-  const [before, after, out] = await view.get(`${view.at('mlp.pre')}[${pos}]`, `${view.at('mlp.post')}[${pos}]`, `${frame.step.output}[${pos}]`);
-  const lead = leading(rich(`card.mlp.lead.${frame.part}`, { pos, token: label, size, units, act: NAMES[act] ?? act, times: String(Number((units / size).toPrecision(3))) }));
+  const { d_model: size, d_mlp: units, activation: code } = trace.model;
+  const act = NAMES[code] ?? code;
+  const made = `${frame.step.output}[${pos}]`;
+  const [before, after, out] = await view.get(`${view.at('mlp.pre')}[${pos}]`, `${view.at('mlp.post')}[${pos}]`, made);
+  const title = t(`card.mlp.${frame.part}_figure`, { pos, token: label, units, act });
+  const length = lengthOf(trace, frame.step.output, pos);
+  const lead = leading(rich(`card.mlp.lead.${frame.part}`, { pos, token: label, size, units, act, times: String(Number((units / size).toPrecision(3))) }));
   if (depth === 'formula') {
     return [lead, formulaBox(formulas(view, before, after, out), t('card.mlp.formula_note', { pos, token: label })),
       note(t(`card.mlp.formula_${frame.part}`, { size, units }))];
@@ -49,28 +53,28 @@ export async function mlp(view) {
   const numbers = facts([
     { label: 'd_mlp', value: count(units) },
     { label: t('card.mlp.positive'), value: `${count(positive)} / ${count(units)}` },
-    { label: t('card.mlp.activation'), value: NAMES[act] ?? act, termId: 'activation' },
-    { label: t('card.mlp.length'), value: compact(lengthOf(trace, frame.step.output, pos)), termId: 'length' },
+    { label: t('card.mlp.activation'), value: act, termId: 'activation' },
+    { label: t('card.mlp.length'), value: compact(length), termId: 'length' },
   ], 'mlp');
 
   if (frame.part === 'pre') {
     return [lead, figure({
-      name: t('card.mlp.pre_figure', { pos, token: label, units }), t, file: `${view.at('mlp.pre')}-${pos}`, height: 176,
+      name: title, t, file: `${view.at('mlp.pre')}-${pos}`, height: 176,
       build: distributions({ stages: [{ title: 'mlp.pre', values: before, mean: null, deviation: null, colour: 'mlp' }], words: { components: t('card.mlp.units') } }),
       data: vectorData(t('card.mlp.unit'), [['mlp.pre', before]]),
     }), note(rich('card.mlp.position_wise')), depth === 'numbers' ? [
-      vectorTable({ columns: [{ name: 'mlp.pre', values: before, role: 'mlp' }], chosen: null, t, name: t('card.mlp.pre_figure', { pos, token: label, units }) }), numbers] : null];
+      vectorTable({ columns: [{ name: 'mlp.pre', values: before, role: 'mlp' }], chosen: null, t, name: title }), numbers] : null];
   }
   if (frame.part === 'act') {
     return [lead, figure({
-      name: t('card.mlp.act_figure', { pos, token: label, units, act: NAMES[act] ?? act }), t, file: `${view.at('mlp.post')}-${pos}`, height: 250,
-      build: activation({ before, after, strong, name: act, words: { before: t('card.mlp.before'), after: t('card.mlp.after'), unit: t('card.mlp.unit') } }),
+      name: title, t, file: `${view.at('mlp.post')}-${pos}`, height: 250,
+      build: activation({ before, after, strong, name: code, words: { before: t('card.mlp.before'), after: t('card.mlp.after'), unit: t('card.mlp.unit') } }),
       data: vectorData(t('card.mlp.unit'), [['mlp.pre', before], ['mlp.post', after]]),
     }), list, depth === 'numbers' ? numbers : null];
   }
   return [lead, stripsBlock({
-    rows: [{ name: trace.model.norm === 'pre' ? 'FFN(LayerNorm(x))' : 'FFN(x)', point: `${frame.step.output}[${pos}]`, role: 'mlp', values: out, length: lengthOf(trace, frame.step.output, pos) }],
-    dim: view.dim ?? 0, onDim: view.choose, t, twin: depth === 'words', file: `${frame.step.output}-${pos}`, name: t('card.mlp.out_figure', { pos, token: label }),
+    rows: [{ name: trace.model.norm === 'pre' ? 'FFN(LayerNorm(x))' : 'FFN(x)', point: made, role: 'mlp', values: out, length }],
+    dim: view.dim ?? 0, onDim: view.choose, t, twin: depth === 'words', file: `${frame.step.output}-${pos}`, name: title,
   }), note(rich('card.mlp.next')), depth === 'numbers' ? [
-    vectorTable({ columns: [{ name: 'FFN(x)', values: out, role: 'mlp' }], chosen: view.dim ?? 0, t, name: t('card.mlp.out_figure', { pos, token: label }), onChoose: view.choose }), numbers] : null];
+    vectorTable({ columns: [{ name: 'FFN(x)', values: out, role: 'mlp' }], chosen: view.dim ?? 0, t, name: title, onChoose: view.choose }), numbers] : null];
 }

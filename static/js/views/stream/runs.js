@@ -46,8 +46,3 @@ export async function bothRuns(body, sequential, options) {
   const wanted = body.norm ?? runs[0].model.default_norm;
   return { ...(runs.find(({ model }) => model.norm === wanted) ?? runs[0]), runs };
 }
-
-/** The run of a reply as the fields of another call. */
-export function sameRun({ request: { text, text_pair: pair, model, norm, weights, config } }) {
-  return { text, ...(pair === null ? {} : { text_pair: pair }), model, norm, ...(weights === null ? {} : { weights }), ...(config === null ? {} : { config }) };
-}
