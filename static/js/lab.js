@@ -74,8 +74,6 @@ function readFragment() {
   holdInView(cardOf(experiment.id));
 }
 
-const call = (experiment, body) => `curl -s ${location.origin}/api/v1/experiments/${experiment.id} -H 'Content-Type: application/json' -d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`;
-
 // --- A run --------------------------------------------------------------------------------------
 
 function showError(experiment, error) {
@@ -158,7 +156,7 @@ function show(experiment) {
       experiment.found(reply).map((sentence) => el('p', {}, sentence))),
     el('div', { class: 'lab-figures' }, experiment.show(reply)),
     el('details', { class: 'plot-twin' }, el('summary', {}, t('lab.api')),
-      el('pre', { tabindex: '0', role: 'region', 'aria-label': t('lab.api') }, el('code', {}, call(experiment, reply.request ?? body))),
+      el('pre', { tabindex: '0', role: 'region', 'aria-label': t('lab.api') }, el('code', {}, asCurl(location.origin, reply.request ?? body, `/experiments/${experiment.id}`))),
       el('p', { class: 'card-note' }, t('lab.seconds', { seconds: fixed(reply.seconds, 1) }))));
   startFigures(results);
 }
