@@ -14,6 +14,7 @@ import { startFigures, table } from './views/cards/parts.js';
 import { holdInView } from './views/in_view.js';
 import { dotProducts, inputNorms, reach } from './views/lab/attention.js';
 import { depth, initGradients } from './views/lab/gradients.js';
+import { asCurl } from './views/share.js';
 import { errorWords, modelName } from './words.js';
 
 const EXPERIMENTS = [initGradients, inputNorms, dotProducts, depth, reach];
