@@ -33,13 +33,16 @@ const range = (values, kind, low) => {
   const finite = values.filter((value) => Number.isFinite(value) && (kind !== 'log' || value > 0));
   if (!finite.length) return undefined;
   const [from, to] = [Math.min(...finite, ...(low === undefined ? [] : [low])), Math.max(...finite)];
-  if (kind === 'log') return [Math.log10(from) - 0.08, Math.log10(to) + 0.08];
+  if (kind === 'log') {
+    const margin = Math.max(0.08, Math.log10(to / from) * 0.04);
+    return [Math.log10(from) - margin, Math.log10(to) + margin];
+  }
   const margin = (to - from || Math.abs(to) || 1) * 0.05;
   return [from - margin, to + margin];
 };
 
 /**
- * `panels`: [{title, x, lines, xKind, yKind, xTitle, yTitle, low, mark}] side by side where there is room.
+ * `panels`: [{title, x, lines, xKind, yKind, xTitle, yTitle, low, mark, markName}] side by side where there is room.
  * A line: {name, values, x, colour, dash, low, high, only, size}; `low` and `high` are the ends of a band,
  * `only` 'markers' leaves out the line.
  * Lines of one name in several panels share one entry of the legend.
@@ -77,7 +80,7 @@ export function curves({ panels }) {
         }
         data.push({
           type: 'scatter', mode: line.only ?? (line.dash ? 'lines' : 'lines+markers'), x, y: line.values, name: escapeLabel(line.name), legendgroup: line.name,
-          showlegend: !seen.has(line.name), xaxis: `x${id}`, yaxis: `y${id}`, connectgaps: false,
+          showlegend: !seen.has(line.name), xaxis: `x${id}`, yaxis: `y${id}`, connectgaps: false, cliponaxis: false,
           line: { color: style[line.colour], dash: line.dash ?? 'solid', width: line.dash ? 1.6 : 2.4 }, marker: { size: line.size ?? (line.only ? 4 : 6), color: style[line.colour], opacity: line.only ? 0.45 : 1 },
           hovertemplate: `${escapeLabel(panel.xTitle)} %{x}<br>${escapeLabel(line.name)} <b>%{y:.4g}</b><extra></extra>`,
         });
@@ -85,12 +88,16 @@ export function curves({ panels }) {
       }
       layout[`xaxis${id}`] = { ...axis(panel.xTitle, panel.xKind, style, xs), domain: domainX, anchor: `y${id}`, range: range(xs, panel.xKind) };
       layout[`yaxis${id}`] = { ...axis(panel.yTitle, panel.yKind, style, ys), domain: [bottom, top], anchor: `x${id}`, range: panel.yRange ?? range(ys, panel.yKind, panel.low) };
-      layout.annotations.push({
+      if (panel.title) layout.annotations.push({
         text: escapeLabel(panel.title), xref: 'paper', yref: 'paper', x: domainX[0], y: top, xanchor: 'left', yanchor: 'bottom', yshift: 6, showarrow: false,
         font: { size: 12.5, color: style.ink },
       });
       if (panel.mark !== undefined) {
         layout.shapes.push({ type: 'line', xref: `x${id}`, yref: `y${id} domain`, x0: panel.mark, x1: panel.mark, y0: 0, y1: 1, line: { color: style.muted, width: 1, dash: 'dot' } });
+        layout.annotations.push({
+          text: escapeLabel(panel.markName), xref: `x${id}`, yref: `y${id} domain`, x: panel.xKind === 'log' ? Math.log10(panel.mark) : panel.mark, y: 0, xanchor: 'left', yanchor: 'bottom', xshift: 4, yshift: 2,
+          showarrow: false, font: { size: 12, color: style.muted },
+        });
       }
     });
     return { data, layout };

@@ -8,7 +8,7 @@ import { modelName } from '../../words.js';
 import { table } from '../cards/parts.js';
 import { chart, PLACEMENTS, series, span, told } from './shared.js';
 
-const DIVISORS = [['none', 'attn', 'solid'], ['sqrt_d_head', 'ink', undefined], ['sqrt_d_model', 'muted', 'dash']];
+const DIVISORS = [['none', 'attn'], ['sqrt_d_head', 'ink'], ['sqrt_d_model', 'norm', 'dash']];
 const NOTICEABLE = 0.01; // of a share, a spread or an influence
 
 export const dotProducts = {
@@ -20,12 +20,12 @@ export const dotProducts = {
   ],
   show(reply) {
     const sizes = series(reply, 'd_head');
-    const lines = (what) => DIVISORS.map(([divisor, colour, dash]) => ({ name: t(`lab.dot.by.${divisor}`), colour, dash: dash === 'solid' ? undefined : dash, values: series(reply, `${divisor}.${what}`) }));
+    const lines = (what) => DIVISORS.map(([divisor, colour, dash]) => ({ name: t(`lab.dot.by.${divisor}`), colour, dash, values: series(reply, `${divisor}.${what}`) }));
     const panel = (what, yTitle, more = {}) => ({ title: t(`lab.dot.${what}`), x: sizes, lines: lines(what), xKind: 'log', xTitle: t('lab.axis.d_head'), yTitle, yRange: [-0.03, 1.03], ...more });
     const columns = (whats) => whats.flatMap((what) => lines(what).map(({ name, values }) => [t('label.value', { name: t(`lab.dot.${what}`), value: name }), values]));
     const variance = [
-      { name: t('lab.dot.measured'), colour: 'attn', values: series(reply, 'variance_mean') },
-      { name: t('lab.dot.predicted'), colour: 'ink', dash: 'dash', values: series(reply, 'variance_predicted') },
+      { name: t('lab.dot.measured'), colour: 'stream', values: series(reply, 'variance_mean') },
+      { name: t('lab.dot.predicted'), colour: 'stream', dash: 'dot', values: series(reply, 'variance_predicted') },
     ];
     return [
       chart({
@@ -108,7 +108,7 @@ export const inputNorms = {
     const points = (name, title, colour) => ({ name: title, colour, only: 'markers', size: 8, ...heads(name) });
     const ofHead = (name, head) => series(reply, name).map((row) => row[head]);
     const count_ = series(reply, 'q.spread')[0].length;
-    const perHead = (name, title) => Array.from({ length: count_ }, (_, head) => [`${title} H${head}`, ofHead(name, head)]);
+    const perHead = (name, title, write) => Array.from({ length: count_ }, (_, head) => [`${title} H${head}`, ofHead(name, head), write]);
     const placesOf = { head: t('lab.axis.layer'), places: layers };
     return [
       chart({
@@ -116,14 +116,14 @@ export const inputNorms = {
         columns: [['|x|', series(reply, 'x.spread')], ...perHead('q.spread', '|q|'), ...perHead('k.spread', '|k|')],
         build: curves({ panels: [
           { title: t('lab.input.spread'), x: layers, low: 0, xTitle: t('lab.axis.layer'), yTitle: t('lab.axis.spread'), lines: [
-            { name: '|x|', colour: 'stream', values: series(reply, 'x.spread') }, points('q.spread', t('lab.input.q'), 'attn'), points('k.spread', t('lab.input.k'), 'ink')] },
+            { name: t('lab.input.x'), colour: 'stream', values: series(reply, 'x.spread') }, points('q.spread', t('lab.input.q'), 'attn'), points('k.spread', t('lab.input.k'), 'ink')] },
           { title: t('lab.input.pairs', { layer: reply.request.layer }), x: series(reply, 'pair.cosine'), xTitle: t('lab.axis.pair_cosine'), yTitle: t('lab.axis.score'),
             lines: [{ name: t('lab.input.pair'), colour: 'attn', only: 'markers', values: series(reply, 'pair.score') }] },
         ] }),
       }),
       chart({
         ...placesOf, name: t('lab.input.equal'), file: 'addnorm-input-equal-keys',
-        columns: [...perHead('score_cosine', 'r'), ...perHead('equal_keys.same_top', '%'), ...perHead('equal_keys.distance', 'JS')],
+        columns: [...perHead('score_cosine', t('lab.input.column.correlation')), ...perHead('equal_keys.same_top', t('lab.input.column.same_top'), (value) => percent(value, 0)), ...perHead('equal_keys.distance', t('lab.input.column.distance'))],
         build: curves({ panels: [
           { title: t('lab.input.same_top'), x: layers, xTitle: t('lab.axis.layer'), yTitle: t('lab.axis.share'), yRange: [-0.03, 1.03], lines: [points('equal_keys.same_top', t('lab.input.head'), 'attn')] },
           { title: t('lab.input.distance'), x: layers, xTitle: t('lab.axis.layer'), yTitle: t('lab.axis.distance'), low: 0, lines: [points('equal_keys.distance', t('lab.input.head'), 'attn')] },
@@ -177,7 +177,7 @@ export const reach = {
         name: t('lab.reach.figure'), file: 'addnorm-reach', head: t('lab.axis.depth'), places: depths,
         columns: PLACEMENTS.flatMap(([norm, name]) => [[name, first(norm)], [t('lab.reach.felt', { norm: name }), series(reply, `${norm}.felt`)]]),
         build: curves({ panels: [
-          { title: t('lab.reach.first'), x: depths, lines, yKind: 'log', mark: reply.facts.first_depth, xTitle: t('lab.axis.depth'), yTitle: t('lab.axis.influence') },
+          { title: t('lab.reach.first'), x: depths, lines, yKind: 'log', mark: reply.facts.first_depth, markName: t('lab.reach.mark', { first: reply.facts.first_depth }), xTitle: t('lab.axis.depth'), yTitle: t('lab.axis.influence') },
           { title: t('lab.reach.felt_title'), x: depths, low: 0, xTitle: t('lab.axis.depth'), yTitle: t('lab.axis.positions'), lines: PLACEMENTS.map(([norm, name]) => ({ name, colour: norm, values: series(reply, `${norm}.felt`) })) },
         ] }),
       }),

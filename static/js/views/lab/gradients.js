@@ -27,17 +27,17 @@ export const initGradients = {
     const byLayer = PLACEMENTS.map(([norm, name]) => ({ name, colour: norm, values: series(reply, `${norm}.layers`)[deepest].slice(0, layers.length) }));
     return [
       chart({
-        name: t('lab.init.figure'), file: 'addnorm-init-gradients', head: t('lab.axis.depth'), places: depths, columns: last.map(({ name, values }) => [name, values]),
+        name: t('lab.init.last'), file: 'addnorm-init-gradients', head: t('lab.axis.depth'), places: depths, columns: last.map(({ name, values }) => [name, values]),
         half: true,
         build: curves({ panels: [
-          { title: t('lab.init.last'), x: depths, lines: last, xKind: 'log', yKind: 'log', xTitle: t('lab.axis.depth'), yTitle: t('lab.axis.gradient') },
+          { x: depths, lines: last, xKind: 'log', yKind: 'log', xTitle: t('lab.axis.depth'), yTitle: t('lab.axis.gradient') },
         ] }),
       }),
       chart({
         name: t('lab.init.layers', { depth: layers.length }), file: 'addnorm-init-gradients-blocks', head: t('lab.axis.layer'), places: layers, half: true,
         columns: byLayer.map(({ name, values }) => [name, values]),
         build: curves({ panels: [
-          { title: t('lab.init.layers', { depth: layers.length }), x: layers, lines: byLayer, yKind: 'log', xTitle: t('lab.axis.layer'), yTitle: t('lab.axis.gradient') },
+          { x: layers, lines: byLayer, yKind: 'log', xTitle: t('lab.axis.layer'), yTitle: t('lab.axis.gradient') },
         ] }),
       }),
     ];

@@ -1,13 +1,10 @@
 /** What the experiments of the lab share: figures with their tables, names of the placements. */
 
-import { compact, count } from '../../format.js';
+import { compact, count, decimalsFor, fixed } from '../../format.js';
 import { t } from '../../i18n.js';
 import { figure } from '../cards/parts.js';
 
 export const PLACEMENTS = ['post', 'pre'].map((norm) => [norm, t(`norm.name.${norm}`)]);
-
-/** A number of a series for reading; null is a dash. */
-export const shown = (value) => (typeof value === 'number' ? compact(value, 4) : '–');
 
 /** A number for a sentence: three digits, very large and small ones as `compact` writes them. */
 export function told(value) {
@@ -16,13 +13,27 @@ export function told(value) {
   return compact(value, 3);
 }
 
-/** A figure over one axis, with the same numbers as its table: `columns` [[name, values]]; `half`: two share a row. */
+/** One way of writing for a whole column: whole numbers, one number of decimals, or powers of ten over a wide range. */
+function writing(values) {
+  const sizes = values.filter((value) => typeof value === 'number' && value !== 0).map(Math.abs);
+  if (sizes.every((size) => Number.isInteger(size) && size < 1e6)) return count;
+  const [least, most] = [Math.min(...sizes), Math.max(...sizes)];
+  if (most >= 1e6 || most < 1e-3 || most / least > 1e4) return told;
+  const decimals = decimalsFor(values);
+  return (value) => fixed(value, decimals);
+}
+
+/**
+ * A figure over one axis, with the same numbers as its table: `columns` [[name, values, write]], `write` a
+ * value as text where the column has its own way; `half`: two share a row.
+ */
 export function chart({ name, file, build, head, places, columns, half = false, height = 360 }) {
+  const columnsAsText = columns.map(([, values, write = writing(values)]) => values.map((value) => (typeof value === 'number' ? write(value) : '–')));
   const box = figure({
     name, file, build, t, height,
     data: {
       columns: [head, ...columns.map(([title]) => title)],
-      rows: places.map((place, i) => [String(place), ...columns.map(([, values]) => shown(values[i]))]),
+      rows: places.map((place, i) => [String(place), ...columnsAsText.map((texts) => texts[i])]),
       exact: places.map((place, i) => [place, ...columns.map(([, values]) => values[i])]),
     },
   });
