@@ -135,6 +135,7 @@ function show() {
   purge($('#main'));
   put($('#loss-words'), lossWords());
   put($('#loss'), lossFigure());
+  for (const note of $$('.training-of')) put(note, t('training.of_twins', { steps: count(record.runs.pre.steps_done) }));
   put($('#scores-words'), scoresWords());
   put($('#scores'), scoresFigure());
   put($('#gradient'), gradientFigure());

@@ -35,11 +35,14 @@ export function costLines({ n, lines, marks = [], at, words, write }) {
       customdata: values.map(write), hovertemplate: `n = %{x:,}<br>${escapeLabel(name)} <b>%{customdata}</b><extra></extra>`,
     }));
     if (marks.length) {
+      // Crossings that nearly share a place would cover each other: the later one keeps its number beside it.
+      const pixel = ({ x, y }) => [Math.log(x / n[0]) / Math.log(n.at(-1) / n[0]) * (width - 80), Math.log(y / low) / Math.log(high / low) * 360];
+      const covering = marks.map((mark, i) => marks.slice(0, i).find((other) => Math.hypot(...pixel(mark).map((at, k) => at - pixel(other)[k])) < 20));
       data.push({
         type: 'scatter', mode: 'markers+text', x: marks.map(({ x }) => x), y: marks.map(({ y }) => y),
-        text: marks.map(({ number }) => String(number)), textposition: 'middle center', textfont: { size: 11, color: style.ink },
+        text: marks.map(({ number }) => String(number)), textposition: covering.map((other, i) => (!other ? 'middle center' : marks[i].x < other.x ? 'top left' : 'bottom right')), textfont: { size: 11, color: style.ink },
         customdata: marks.map(({ text }) => escapeLabel(text)), hovertemplate: '%{text}: %{customdata}<extra></extra>',
-        marker: { size: 18, color: style.surface, line: { color: style.ink, width: 1.5 } }, showlegend: false,
+        marker: { size: covering.map((other) => (other ? 9 : 18)), color: style.surface, line: { color: style.ink, width: 1.5 } }, showlegend: false,
       });
     }
     const legendRows = Math.ceil(lines.length / (small ? 1 : 3));

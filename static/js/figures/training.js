@@ -1,6 +1,6 @@
 /** Curves of a training record over its steps. Pure: numbers in, chart out. */
 
-import { count } from '../format.js';
+import { stops } from '../colour.js';
 import { escapeLabel, numberAxis } from './axes.js';
 
 const stepAxis = (title, style) => ({ ...numberAxis(title, style), tickformat: ',d', rangemode: 'tozero' });
@@ -77,21 +77,21 @@ export function headCurves({ panels, chance, words }) {
 export function gradientMaps({ panels, words }) {
   return (width, style) => {
     const all = panels.flatMap(({ rows }) => rows.flatMap(({ values }) => values)).filter((value) => value > 0).map(Math.log10);
-    const [low, high] = [Math.floor(Math.min(...all)), Math.ceil(Math.max(...all))];
-    const ticks = Array.from({ length: high - low + 1 }, (_, i) => low + i);
+    // The few largest, of the start, would leave one shade to all the others.
+    const sorted = all.toSorted((a, b) => a - b);
+    const [low, high] = [0.01, 0.99].map((part) => sorted[Math.round(part * (sorted.length - 1))]);
+    const ticks = [-3, -2, -1, 0, 1, 2].flatMap((power) => [1, 2, 5].map((digit) => Number(`${digit}e${power}`))).filter((value) => Math.log10(value) >= low && Math.log10(value) <= high);
     const layout = {
-      height: 400, margin: { l: 120, r: 70, t: 30, b: 48 }, annotations: [],
+      height: 400, margin: { l: 118, r: 64, t: 30, b: 48 }, annotations: [],
       coloraxis: {
-        cmin: low, cmax: high, colorscale: [[0, style.surface], [1, style.ink]],
-        colorbar: { tickvals: ticks, ticktext: ticks.map((power) => String(10 ** power)), thickness: 12, len: 1, outlinewidth: 0, tickfont: { size: 11, color: style.muted } },
+        cmin: low, cmax: high, colorscale: stops('sequential', style.theme),
+        colorbar: { tickvals: ticks.map(Math.log10), ticktext: ticks.map(String), thickness: 12, len: 1, outlinewidth: 0, tickfont: { size: 11, color: style.muted } },
       },
     };
     const data = panels.map(({ norm, title, steps, rows }, i) => {
       const id = i ? '2' : '';
       layout[`xaxis${id}`] = {
-        type: 'linear', tickmode: 'array', tickvals: steps.map((_, s) => s).filter((s) => s % Math.ceil(steps.length / 6) === 0),
-        ticktext: steps.filter((_, s) => s % Math.ceil(steps.length / 6) === 0).map(count), fixedrange: true, showgrid: false, zeroline: false,
-        anchor: `y${id}`, tickfont: { size: 11, color: style.muted }, title: { text: i ? escapeLabel(words.x) : '', font: { size: 12, color: style.muted } },
+        ...stepAxis(i ? words.x : '', style), anchor: `y${id}`, showgrid: false, showticklabels: i === 1, range: [steps[0], steps.at(-1)],
       };
       layout[`yaxis${id}`] = {
         type: 'linear', tickmode: 'array', tickvals: rows.map((_, r) => r), ticktext: rows.map(({ name }) => escapeLabel(name)), fixedrange: true,
@@ -101,7 +101,7 @@ export function gradientMaps({ panels, words }) {
         text: `<b>${escapeLabel(title)}</b>`, xref: 'paper', yref: `y${id} domain`, x: 0, y: 1, xanchor: 'left', yanchor: 'bottom', showarrow: false, yshift: 4, font: { size: 13, color: style[norm] },
       });
       return {
-        type: 'heatmap', coloraxis: 'coloraxis', xaxis: `x${id}`, yaxis: `y${id}`, z: rows.map(({ values }) => values.map((value) => (value > 0 ? Math.log10(value) : null))),
+        type: 'heatmap', coloraxis: 'coloraxis', xaxis: `x${id}`, yaxis: `y${id}`, x: steps, z: rows.map(({ values }) => values.map((value) => (value > 0 ? Math.log10(value) : null))),
         customdata: rows.map(({ values }) => values.map((value, s) => [steps[s], value])),
         hovertemplate: '%{y}<br>%{customdata[0]:,}: <b>%{customdata[1]:.4g}</b><extra></extra>', xgap: 0, ygap: 1,
       };
