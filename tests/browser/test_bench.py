@@ -239,7 +239,7 @@ def test_a_matrix_starts_as_ones_on_the_diagonal_and_follows_the_size_of_x(bench
     expect(page.locator("#matrix-error")).to_be_visible()
 
 
-@pytest.mark.parametrize(("lang", "said"), [("ja", "最後の入力の結果"), long("en", "last input")])
+@pytest.mark.parametrize(("lang", "said"), [("ja", "前の入力の結果"), long("en", "last input")])
 def test_results_that_do_not_answer_what_is_typed_are_marked(
     bench: Any, lang: str, said: str
 ) -> None:
