@@ -91,13 +91,15 @@ def _message(lang: str, problem: Problem) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Params as JSON can carry them: no number that is not finite, no half characters."""
+    """Params as JSON can carry them: no half characters, no whole number beyond 64 bits."""
     if isinstance(value, str):
         return printable(value)
     if isinstance(value, Mapping):
         return {printable(str(key)): _plain(part) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(part) for part in value]
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        return str(value)
     return value if isinstance(value, (bool, int, float)) or value is None else str(value)
 
 

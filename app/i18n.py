@@ -29,7 +29,7 @@ def version(lang: str) -> int:
     return (LOCALES / f"{lang}.json").stat().st_mtime_ns
 
 
-def t(lang: str, key: str, **params: object) -> str:
+def t(lang: str, key: str, /, **params: object) -> str:
     """The sentence of `key` with `{name}` replaced; an unknown key shows itself, to be seen.
 
     A value that has words of its own (`word.integer`) is said in them, others as they are.

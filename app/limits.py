@@ -17,7 +17,7 @@ TEXT_CHARACTERS = 8_000
 
 INCLUDE_ENTRIES = 256
 POINT_CHARACTERS = 200
-MODEL_CHARACTERS = 200
+MODEL_CHARACTERS = 255  # as long as a folder may be called
 
 VECTOR_COMPONENTS = 4_096
 """Of a vector typed by hand."""

@@ -19,7 +19,8 @@ from model.analysis.compare import (
     point_difference,
     prediction_changes,
 )
-from model.points import PointSpec, layer_of
+from model.errors import ModelError
+from model.points import PointSpec, canonical, layer_of
 from model.registry import Registry
 from model.run import Plan, plan
 from model.selection import Include, select
@@ -70,10 +71,12 @@ def compare(
         include: difference tensors that are wanted, of points that both have in one shape.
 
     Raises:
-        ModelError: what a trace refuses; ``unknown_point`` for a point that is not in both.
+        ModelError: what a trace refuses; ``unknown_point`` for a point that is not in both, and
+            ``shapes_differ`` for one that is, in another shape.
     """
     plans = plan(registry, requests[0]), plan(registry, requests[1])
     common = common_points(*plans)
+    _refuse_other_shapes(include, common, plans)
     selections = select(include, common, plans[0].config.norm)
     keys = [Include(s.key, include[s.entry].as_text) for s in selections]
     names = [name for name in common if not name.endswith("attn.result")]
@@ -95,6 +98,23 @@ def compare(
     ]
     traces = replace(first.trace, tensors=[]), replace(second.trace, tensors=[])
     return Comparison(traces, difference, tensors)
+
+
+def _refuse_other_shapes(
+    include: list[Include], common: dict[str, PointSpec], plans: tuple[Plan, Plan]
+) -> None:
+    """A point that both runs have, in other shapes, has no difference; say so by its name."""
+    first, second = plans
+    for entry in include:
+        name = canonical(entry.points.partition("[")[0], first.config.norm)
+        if name in first.points and name in second.points and name not in common:
+            raise ModelError(
+                "shapes_differ",
+                field="include",
+                point=name,
+                first=first.points[name].shape,
+                second=second.points[name].shape,
+            )
 
 
 def common_points(first: Plan, second: Plan) -> dict[str, PointSpec]:

@@ -11,7 +11,7 @@ from model.errors import ModelError
 from model.points import PointSpec, canonical
 
 _ENTRY = re.compile(r"([^\[\]]+)(?:\[([^\[\]]*)\])?")
-_ITEM = re.compile(r"\d{1,9}|(?:\d{1,9})?:(?:\d{1,9})?")
+_ITEM = re.compile(r"[0-9]{1,9}|(?:[0-9]{1,9})?:(?:[0-9]{1,9})?")
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ Loaded models are kept up to a bound of memory, the most recently used ones. A r
 alive, and what is loaded stays usable when its folder is deleted.
 """
 
+import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Collection
@@ -35,6 +36,8 @@ from model.runnable import (
     entry_of,
     wiring_notes,
 )
+
+logger = logging.getLogger("addnorm")
 
 CONFIG = "config.json"
 FAMILIES = {
@@ -183,6 +186,10 @@ class Checkpoints:
             found: Listed | ModelError = listed(folder)
         except ModelError as error:
             found = error
+        except Exception as fault:
+            # One folder that nobody foresaw must not hide all others.
+            logger.exception("unexpected %s in a folder of models", type(fault).__name__)
+            found = ModelError("folder_unreadable", field="model")
         self._listed[folder.id] = (folder, found)
         return found
 

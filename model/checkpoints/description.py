@@ -15,8 +15,12 @@ from model.runnable import Note
 class TensorSource(Protocol):
     """Tensors by the name that a family gives them."""
 
-    def take(self, name: str, shape: tuple[int, ...]) -> Tensor:
-        """The float32 tensor of this name, which must have this shape and be finite."""
+    def take(self, name: str, shape: tuple[int, ...], outside: bool = False) -> Tensor:
+        """The float32 tensor of this name, which must have this shape and be finite.
+
+        Args:
+            outside: whether the family's prefix is no part of the name.
+        """
 
     def has(self, name: str) -> bool:
         """Whether there is a tensor of this name."""

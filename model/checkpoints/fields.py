@@ -62,6 +62,8 @@ def read_json(path: Path) -> dict[str, object]:
     try:
         data = path.read_bytes() if path.stat().st_size <= MAX_BYTES else b""
         value = json.loads(data)
+        # Half a surrogate pair can be escaped in JSON, and is no text.
+        json.dumps(value, ensure_ascii=False).encode()
     except (OSError, ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
@@ -94,9 +96,13 @@ class Fields:
         name, value = self._get(names, default)
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise _unusable(name, value)
-        if not math.isfinite(value) or value < 0:
+        try:
+            number = float(value)
+        except OverflowError:
+            raise _unusable(name, value) from None
+        if not math.isfinite(number) or number < 0:
             raise _unusable(name, value)
-        return float(value)
+        return number
 
     def flag(self, *names: str, default: bool) -> bool:
         """True or false."""
@@ -147,7 +153,7 @@ class Fields:
         present = [name for name in names if self._values.get(name) is not None]
         self._read.update(names)
         values = [self._values[name] for name in present]
-        if any(value != values[0] for value in values):
+        if any(value != values[0] for value in values[1:]):
             raise ModelError("config_contradiction", field="model", keys=present)
         return (present[0], values[0]) if present else (names[0], default)
 

@@ -10,8 +10,6 @@ from pathlib import Path
 
 from model.errors import ModelError
 
-MAX_NAME = 200  # characters of a folder's name
-
 
 @dataclass(frozen=True)
 class Folder:
@@ -32,7 +30,7 @@ class Folder:
 def folders_in(parent: Path) -> list[Folder]:
     """The folders in a folder, sorted by name; none where it does not exist.
 
-    Hidden ones are left out, and so are names that cannot stand in a JSON text.
+    Hidden ones are left out, and so are names that are no text.
     """
     try:
         with os.scandir(parent) as entries:
@@ -82,6 +80,8 @@ def file_in(folder: Path, name: str) -> Path:
 
 def _is_model_name(entry: "os.DirEntry[str]") -> bool:
     name = entry.name
-    return (
-        not name.startswith(".") and len(name) <= MAX_NAME and name.isprintable() and entry.is_dir()
-    )
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return not name.startswith(".") and entry.is_dir()

@@ -78,7 +78,7 @@ def output_weights(
     """
     if not config.unembed or (config.tied and not source.has(name)):
         return {}
-    head = source.take(name, tuple(embedding.shape))
+    head = source.take(name, tuple(embedding.shape), outside=True)
     return {} if config.tied and torch.equal(head, embedding) else {"unembed.weight": head}
 
 

@@ -42,7 +42,10 @@ def check_words(settings: Mapping[str, Any]) -> None:
     _one_of(settings, "word_tokenizer_type", "basic", ("mecab", "basic"))
     _one_of(settings, "subword_tokenizer_type", "wordpiece", ("wordpiece", "character"))
     if settings.get("word_tokenizer_type") == "mecab":
-        if (settings.get("mecab_kwargs") or {}).get("mecab_option"):
+        options = settings.get("mecab_kwargs") or {}
+        if not isinstance(options, dict):
+            raise ModelError("tokenizer_setting", field="model", key="mecab_kwargs", supported=[])
+        if options.get("mecab_option"):
             raise ModelError("tokenizer_setting", field="model", key="mecab_option", supported=[])
         _need("fugashi", _dictionary(settings))
 
@@ -67,7 +70,7 @@ def sentencepiece_file(names: Iterable[str]) -> str | None:
 
 
 def words(vocabulary: list[str], settings: Mapping[str, Any]) -> Pipeline:
-    """NFKC, then words, then pieces or characters of words."""
+    """A normal form, then words, then pieces or characters of words."""
     rows = {piece: row for row, piece in enumerate(vocabulary)}
     characters = settings.get("subword_tokenizer_type") == "character"
     unknown = "[UNK]"
@@ -83,9 +86,10 @@ def words(vocabulary: list[str], settings: Mapping[str, Any]) -> Pipeline:
         cutter = _WordCutter(_tagger(settings), lowercase)
         steps.append(pre_tokenizers.PreTokenizer.custom(cutter))
     else:
-        pipeline.normalizer = normalizers.BertNormalizer(
-            handle_chinese_chars=False, lowercase=lowercase
-        )
+        basic = normalizers.BertNormalizer(handle_chinese_chars=False, lowercase=lowercase)
+        # Words are compared in their composed form; single characters in the compatible one too.
+        after = [normalizers.NFKC()] if characters else []
+        pipeline.normalizer = normalizers.Sequence([normalizers.NFC(), basic, *after])
         steps.append(pre_tokenizers.BertPreTokenizer())
     if characters:
         steps.append(pre_tokenizers.Split(Regex("."), "isolated"))
@@ -150,6 +154,7 @@ class SentencePieceBackend:
         self._lowercase = bool(settings.get("do_lower_case"))
         self.unknown: int | None = reader.unk_id()
         self.marks: Set[int] = {i for i in range(reader.GetPieceSize()) if reader.IsControl(i)}
+        self.added: Set[int] = self.marks
 
     def cut(self, text: str, pair: str | None) -> list[Piece]:
         assert pair is None, "none of the models that take two texts has such a file"

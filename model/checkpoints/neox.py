@@ -51,7 +51,7 @@ def _rotary(keys: Fields, d_head: int) -> Rotary:
             base = group.number(f"{name}.rope_theta", default=base)
             if unknown := group.unknown():
                 raise ModelError("config_keys_unknown", field="model", keys=unknown)
-    dims = int(d_head * share)
+    dims = int(d_head * min(share, 2.0))  # more than all is refused, however much more
     if not 0 < dims <= d_head or dims % 2 or base == 0:
         raise ModelError("rotary_dims", field="model", dims=dims, d_head=d_head, base=base)
     return Rotary(dims, base)

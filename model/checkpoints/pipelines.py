@@ -109,7 +109,7 @@ def load(folder: Folder, pair_marks: bool) -> Backend:
     except Exception:  # the library raises a bare Exception for whatever it cannot read
         raise ModelError("tokenizer_unreadable", field="model") from None
     if way != "whole":
-        _add_declared(pipeline, folder)
+        _add_declared(pipeline, folder, settings)
     pipeline.no_truncation()
     pipeline.no_padding()
     return PipelineBackend(pipeline)
@@ -242,11 +242,39 @@ def _add_marks(
     pipeline: Pipeline, settings: Mapping[str, Any], defaults: Mapping[str, str]
 ) -> dict[str, int]:
     """Let the marks that the vocabulary has be found in a text; others would need a row of it."""
-    names = {mark(settings, role, defaults.get(role, "")) for role in _ROLES}
-    numbers = {name: pipeline.token_to_id(name) for name in sorted(names)}
+    tokens: dict[str, AddedToken] = {}
+    for role in _ROLES:
+        name = mark(settings, role, defaults.get(role, ""))
+        tokens.setdefault(name, AddedToken(name, special=True, normalized=False))
+        if isinstance(settings.get(role), dict):
+            tokens[name] = _token(settings[role], special=True)
+    for declared in _declared(settings).values():
+        if declared.content in tokens:
+            tokens[declared.content] = declared
+    numbers = {name: pipeline.token_to_id(name) for name in sorted(tokens)}
     present = {name: number for name, number in numbers.items() if number is not None}
-    pipeline.add_special_tokens([AddedToken(name, special=True) for name in present])
+    pipeline.add_special_tokens([tokens[name] for name in present])
     return present
+
+
+def _token(described: Mapping[str, Any], special: bool) -> AddedToken:
+    """An added token as files describe one."""
+    flags = ("single_word", "lstrip", "rstrip", "normalized")
+    own = {flag: described[flag] for flag in flags if isinstance(described.get(flag), bool)}
+    is_special = described.get("special", special)
+    return AddedToken(str(described.get("content", "")), special=bool(is_special), **own)
+
+
+def _declared(settings: Mapping[str, Any]) -> dict[int, AddedToken]:
+    """Added tokens by number, as ``tokenizer_config.json`` lists them."""
+    listed = settings.get("added_tokens_decoder")
+    entries = listed.items() if isinstance(listed, dict) else ()
+    found = {
+        int(number): _token(described, special=False)
+        for number, described in entries
+        if isinstance(described, dict) and str(number).isdecimal()
+    }
+    return {number: found[number] for number in sorted(found)}
 
 
 def _present(
@@ -262,13 +290,17 @@ def _present(
     return [(name, numbers[name]) for name in names]
 
 
-def _add_declared(pipeline: Pipeline, folder: Folder) -> None:
-    if ADDED not in folder.names:
-        return
-    declared = read_json(file_in(folder.path, ADDED))
-    for content, token_id in sorted(declared.items(), key=lambda item: str(item[1])):
-        pipeline.add_tokens([content])
-        _same_id(pipeline, content, token_id)
+def _add_declared(pipeline: Pipeline, folder: Folder, settings: Mapping[str, Any]) -> None:
+    """Tokens beside the vocabulary, from either file that may list them, in their order."""
+    declared: dict[str, tuple[object, AddedToken]] = {}
+    if ADDED in folder.names:
+        numbers = read_json(file_in(folder.path, ADDED))
+        declared = {name: (number, AddedToken(name)) for name, number in numbers.items()}
+    declared |= {token.content: (number, token) for number, token in _declared(settings).items()}
+    for content, (number, token) in sorted(declared.items(), key=lambda item: str(item[1][0])):
+        add = pipeline.add_special_tokens if token.special else pipeline.add_tokens
+        add([token])
+        _same_id(pipeline, content, number)
 
 
 def _same_id(pipeline: Pipeline, content: str, token_id: object) -> None:

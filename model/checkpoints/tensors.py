@@ -43,17 +43,18 @@ class Stored:
 
 
 def weight_files(names: list[str]) -> list[str]:
-    """The file that leads to a folder's weights: an index, or the only safetensors file.
+    """The file that leads to a folder's weights: the usual one, an index, or the only one.
+
+    In the order of `transformers`: of a single file and an index the single file counts.
 
     Raises:
         ModelError: ``only_safetensors`` with the weights that are there instead,
             ``weights_ambiguous``, ``weights_missing``.
     """
-    if INDEX in names:
-        return [INDEX]
+    for usual in (SINGLE, INDEX):
+        if usual in names:
+            return [usual]
     found = sorted(name for name in names if name.endswith(".safetensors"))
-    if SINGLE in found:
-        return [SINGLE]
     if len(found) > 1:
         raise ModelError("weights_ambiguous", field="model", files=found)
     if found:
@@ -89,8 +90,11 @@ class FolderTensors:
         """Whether there is a tensor of this name."""
         return self._find(name) is not None
 
-    def take(self, name: str, shape: tuple[int, ...]) -> Tensor:
+    def take(self, name: str, shape: tuple[int, ...], outside: bool = False) -> Tensor:
         """One tensor as float32; stored as float32, it is a view of the file.
+
+        Args:
+            outside: whether the family's prefix is no part of its name.
 
         Raises:
             ModelError: ``tensor_missing``, ``tensor_shape``, ``tensor_dtype`` or
@@ -98,7 +102,7 @@ class FolderTensors:
         """
         found = self._find(name)
         if found is None:
-            full = self._prefix + name if self._has_prefix else name
+            full = self._prefix + name if self._has_prefix and not outside else name
             raise ModelError("tensor_missing", field="model", tensor=full, shape=list(shape))
         stored = self._stored[found]
         if stored.shape != shape:
@@ -185,6 +189,7 @@ def _header(file: Path) -> dict[str, Stored]:
             if not 2 <= length <= min(MAX_HEADER, size - LENGTH_BYTES):
                 raise ValueError(length)
             entries = json.loads(data.read(length))
+        "".join(entries).encode()  # half a surrogate pair is no name
         begin = LENGTH_BYTES + length
         stored = {
             name: _stored(file, begin, entry)

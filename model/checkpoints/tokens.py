@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Set
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any, Protocol
 
 from tokenizers import Tokenizer as Pipeline
@@ -20,6 +21,7 @@ from model.tokenizer.labels import visible
 
 _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 _SENTENCEPIECE_SPACE = "▁"
+_BYTE_LEVEL_SPACE = "Ġ"
 
 
 def _byte_alphabet() -> dict[str, int]:
@@ -57,16 +59,23 @@ class Backend(Protocol):
 
     Attributes:
         marks: ids of entries that are no text, such as [CLS].
+        added: ids of entries that stand beside the vocabulary, marks among them: their entry is
+            what a text says, whatever the others' characters stand for.
         unknown: id that stands for whatever the vocabulary lacks.
         byte_level: whether an entry's characters stand for bytes.
     """
 
     marks: Set[int]
+    added: Set[int]
     unknown: int | None
     byte_level: bool
 
     def cut(self, text: str, pair: str | None) -> list[Piece]:
-        """The tokens of one text or two."""
+        """The tokens of one text or two.
+
+        Raises:
+            ModelError: ``text_not_tokenizable``.
+        """
 
     def entry(self, token_id: int) -> str | None:
         """The vocabulary's entry of this number."""
@@ -84,11 +93,17 @@ class PipelineBackend:
         )
         name = getattr(pipeline.model, "unk_token", None)
         self.unknown = pipeline.token_to_id(name) if isinstance(name, str) else model.get("unk_id")
-        added = pipeline.get_added_tokens_decoder().items()
-        self.marks: Set[int] = {i for i, token in added if token.special} - {self.unknown}
+        added = pipeline.get_added_tokens_decoder()
+        self.added: Set[int] = added.keys()
+        self.marks: Set[int] = {i for i, one in added.items() if one.special} - {self.unknown}
 
     def cut(self, text: str, pair: str | None) -> list[Piece]:
-        found = self._pipeline.encode(text, pair)
+        try:
+            found = self._pipeline.encode(text, pair)
+        except Exception:
+            # The library raises a bare Exception, as where the vocabulary lacks its own mark for
+            # what it does not know.
+            raise ModelError("text_not_tokenizable", field="text") from None
         columns = (found.ids, found.offsets, found.sequence_ids, found.type_ids)
         return [Piece(*row) for row in zip(*columns, strict=True)]
 
@@ -118,7 +133,10 @@ class FolderTokenizer:
         piece = self.piece(token_id)
         if not piece:
             return f"#{token_id}"
-        if token_id in self._backend.marks or token_id == self._backend.unknown:
+        if token_id in self._backend.added or token_id in {
+            *self._backend.marks,
+            self._backend.unknown,
+        }:
             return visible(piece)
         if self._backend.byte_level:
             return visible_bytes(piece)
@@ -132,7 +150,9 @@ class FolderTokenizer:
         """
         for field, given in (("text", text), ("text_pair", pair)):
             _refuse_surrogates(field, given or "")
-        pieces = _with_marks(self._backend.cut(text, pair), (text, pair or ""))
+        pieces = self._backend.cut(text, pair)
+        pieces = self._own_spans(pieces, (text, pair or ""))
+        pieces = _with_marks(pieces, (text, pair or ""))
         tokens = self._with_parts(self._tokens(pieces, (text, pair or "")))
         return Cut(
             tokens,
@@ -148,6 +168,35 @@ class FolderTokenizer:
                 for segment, given in enumerate((text, pair or ""))
             ),
         )
+
+    def _own_spans(self, pieces: list[Piece], texts: tuple[str, str]) -> list[Piece]:
+        """Spans where the library gives one to several: of bytes, and of a space put before.
+
+        A run of byte entries shares the span of all its characters: each gets its character's. The
+        space that some tokenizers put before a text has no length in it.
+        """
+        space = _BYTE_LEVEL_SPACE if self._backend.byte_level else _SENTENCEPIECE_SPACE
+        result: list[Piece] = []
+        for piece in pieces:
+            start, end = piece.span
+            given = "" if piece.of is None else texts[piece.of][start:end]
+            if given and not given.isspace() and self.piece(piece.id) == space:
+                piece = replace(piece, span=(start, start))
+            result.append(piece)
+        apart: list[Piece] = []
+        for (_, of, is_byte), group in groupby(
+            result, key=lambda piece: (piece.span, piece.of, self._byte(piece) is not None)
+        ):
+            run = list(group)
+            if is_byte and of is not None:
+                run = _by_character(run, [self._byte(piece) for piece in run], texts[of])
+            apart += run
+        return apart
+
+    def _byte(self, piece: Piece) -> int | None:
+        """The byte that an entry such as <0xE7> stands for."""
+        named = _BYTE.fullmatch(self.piece(piece.id))
+        return None if named is None or piece.of is None else int(named[1], 16)
 
     def _tokens(self, pieces: list[Piece], texts: tuple[str, str]) -> list[Token]:
         tokens = []
@@ -207,7 +256,7 @@ class FolderTokenizer:
         return numbered
 
     def _is_fragment(self, token: Token) -> bool:
-        if token.special:
+        if token.special or token.id in self._backend.added:
             return False
         if _BYTE.fullmatch(token.piece):
             return len(token.text.encode()) > 1
@@ -232,6 +281,17 @@ def visible_bytes(piece: str) -> str:
     return "".join(f"<0x{BYTE_OF[character]:02X}>" for character in piece)
 
 
+def _by_character(pieces: list[Piece], numbers: list[int | None], text: str) -> list[Piece]:
+    """The pieces of a run of bytes, each with the span of the character that it is of."""
+    start, end = pieces[0].span
+    if bytes(number for number in numbers if number is not None) != text[start:end].encode():
+        return pieces  # a normalisation stands between: the library's span is all that is known
+    spans = [
+        (place, place + 1) for place in range(start, end) for _ in range(len(text[place].encode()))
+    ]
+    return [replace(piece, span=span) for piece, span in zip(pieces, spans, strict=True)]
+
+
 def _with_marks(pieces: list[Piece], texts: tuple[str, str]) -> list[Piece]:
     """Let a token have the marks after its last character that a normalisation joined or took.
 
@@ -239,15 +299,26 @@ def _with_marks(pieces: list[Piece], texts: tuple[str, str]) -> list[Piece]:
     """
     reached = [len(texts[0]), len(texts[1])]
     result = []
+    after: Piece | None = None  # as it came, and as it became
+    became: Piece | None = None
     for piece in reversed(pieces):
+        as_it_came = piece
         if piece.of is not None:
             start, end = piece.span
+            if after is not None and became is not None and _is_same_place(after, piece):
+                # Another part of the same character.
+                end = became.span[1]
             while start < end < reached[piece.of] and _is_mark(texts[piece.of][end]):
                 end += 1
             reached[piece.of] = min(start, reached[piece.of])
             piece = replace(piece, span=(start, end))
+        after, became = as_it_came, piece
         result.append(piece)
     return result[::-1]
+
+
+def _is_same_place(one: Piece, other: Piece) -> bool:
+    return one.of == other.of and one.span == other.span and one.span[0] < one.span[1]
 
 
 def _is_mark(character: str) -> bool:

@@ -260,3 +260,94 @@ def test_vocab_json_and_merges_are_read_where_there_is_no_whole_tokenizer(models
 def test_tokenizers_that_cannot_be_used_are_refused(models, change, code):
     change(cf_bert(models / "bert"))
     assert refusal(models, "bert").code == code
+
+
+def slow_roberta(folder, **settings):
+    """RoBERTa's vocabulary as ``vocab.json`` and ``merges.txt``, without a whole tokenizer."""
+    table = torch.arange(1600.0).view(400, 4)
+    cf_bert(
+        folder,
+        model_type="roberta",
+        pad_token_id=1,
+        vocab_size=400,
+        tensors=bert_tensors() | {"embeddings.word_embeddings.weight": table},
+    )
+    (folder / "vocab.txt").unlink()
+    write_json(folder / "tokenizer_config.json", {"tokenizer_class": "RobertaTokenizer"} | settings)
+    pieces = ["<s>", "<pad>", "</s>", "<unk>", *GPT2_VOCABULARY, "<mask>"]
+    write_json(folder / "vocab.json", {piece: i for i, piece in enumerate(pieces)})
+    merges = "\n".join(f"Ġ {word}" for word in "ABCDEF")
+    (folder / "merges.txt").write_text(f"#version: 0.2\n{merges}\n", encoding="utf-8")
+    return len(pieces)
+
+
+def described(content, **flags):
+    plain = {"lstrip": False, "rstrip": False, "normalized": False, "single_word": False}
+    return {"content": content, "special": True} | plain | flags
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({}, "A <mask> B"),
+        ({"mask_token": described("<mask>", lstrip=True) | {"__type": "AddedToken"}}, "A <mask> B"),
+        (
+            {"mask_token": described("<mask>", lstrip=False) | {"__type": "AddedToken"}},
+            "A <mask> B",
+        ),
+        ({"added_tokens_decoder": {"NEXT": described("<|user|>")}}, "A <|user|> B"),
+        ({"added_tokens_decoder": {"NEXT": described("<|user|>", rstrip=True)}}, "A <|user|> B"),
+        ({"added_tokens_decoder": {"NEXT": described("xy", special=False)}}, "A xy Axy B"),
+    ],
+)
+def test_marks_and_added_tokens_are_those_of_transformers(models, settings, text):
+    transformers = pytest.importorskip("transformers")
+    size = slow_roberta(models / "roberta")
+    listed = settings.get("added_tokens_decoder", {})
+    numbered = {str(size) if key == "NEXT" else key: token for key, token in listed.items()}
+    slow_roberta(
+        models / "model", **(settings | ({"added_tokens_decoder": numbered} if listed else {}))
+    )
+    theirs = transformers.AutoTokenizer.from_pretrained(models / "model")
+    assert [token.id for token in trace(models, "model", text).tokens] == theirs(text)["input_ids"]
+
+
+def test_an_added_tokens_letters_are_letters_in_a_byte_level_vocabulary(models):
+    folder = cf_gpt2(models / "gpt2")
+    whole = json.loads((folder / "tokenizer.json").read_text())
+    number = len(GPT2_VOCABULARY) - 1
+    word = next(piece for piece, i in GPT2_VOCABULARY.items() if i == number)
+    whole["model"]["vocab"] = {
+        "café" if piece == word else piece: i for piece, i in whole["model"]["vocab"].items()
+    }
+    whole["model"]["merges"] = [m for m in whole["model"]["merges"] if "".join(m) != word]
+    whole["added_tokens"] = [described("café", special=False) | {"id": number}]
+    write_json(folder / "tokenizer.json", whole)
+    tokenizer = Checkpoints(models).load("gpt2", None, None).tokenizer
+    assert tokenizer.label(number) == "café"
+    (token,) = trace(models, "gpt2", "café").tokens
+    assert (token.label, token.part) == ("café", None)
+
+
+def unigram(folder, pieces, **parts):
+    """A GPT-2 whose tokenizer is SentencePiece's unigram model with bytes to fall back on."""
+    whole = {"version": "1.0", "added_tokens": [], "truncation": None, "padding": None}
+    whole |= {"post_processor": None, "decoder": None, "normalizer": None, "pre_tokenizer": None}
+    vocabulary = [["<unk>", 0.0], *([piece, -2.0] for piece in pieces)]
+    vocabulary += [[f"<0x{byte:02X}>", -9.0] for byte in range(256)]
+    model = {"type": "Unigram", "unk_id": 0, "byte_fallback": True, "vocab": vocabulary}
+    size = len(vocabulary)
+    tensors = gpt2_tensors()
+    name = next(name for name in tensors if name.endswith("wte.weight"))
+    tensors[name] = torch.randn(size, tensors[name].shape[1], generator=torch.Generator())
+    cf_gpt2(folder, tensors, vocab_size=size)
+    write_json(folder / "tokenizer.json", whole | {"model": model} | parts)
+
+
+def test_bytes_of_two_characters_are_numbered_within_their_own(models):
+    unigram(models / "gpt2", ["A"])
+    tokens = trace(models, "gpt2", "😀😀").tokens
+    assert [(t.start, t.end, t.part, t.parts) for t in tokens] == [
+        (place, place + 1, part, 4) for place in (0, 1) for part in (1, 2, 3, 4)
+    ]
+    assert [t.text for t in tokens] == ["😀"] * 8
