@@ -197,8 +197,8 @@ def test_walking_on_leaves_no_chart_behind(explore: Any, settled: Any) -> None:
     drawn(page)
     alive = page.evaluate(
         """() => {
-            const main = document.querySelector('script[src*="main.js"]').src;
-            return import(main.replace('main.js', 'plot.js')).then((m) => m.alive());
+            const page = document.querySelector('script[src*="explorer.js"]').src;
+            return import(page.replace('explorer.js', 'plot.js')).then((m) => m.alive());
         }"""
     )
     assert alive == page.locator(".plot-area").count()
