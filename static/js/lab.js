@@ -15,6 +15,7 @@ import { holdInView } from './views/in_view.js';
 import { dotProducts, inputNorms, reach } from './views/lab/attention.js';
 import { depth, initGradients } from './views/lab/gradients.js';
 import { asCurl } from './views/share.js';
+import { stacked } from './views/stacked.js';
 import { errorWords, modelName } from './words.js';
 
 const EXPERIMENTS = [initGradients, inputNorms, dotProducts, depth, reach];
@@ -207,10 +208,10 @@ async function showTraining() {
     const sets = [['shipped', record.runs], ...record.high_rate.map((pair) => ['high_rate', pair])];
     const last = (run, language) => fixed(run.record.held_out[language].at(-1), 2);
     put(place,
-      el('div', { class: 'card-scroll', tabindex: '0', role: 'region', 'aria-label': t('lab.training.table') }, table(
+      el('div', { class: 'card-scroll', tabindex: '0', role: 'region', 'aria-label': t('lab.training.table') }, stacked(table(
         ['what', 'steps', 'post_en', 'pre_en', 'post_ja', 'pre_ja'].map((key) => t(`lab.training.${key}`)),
         sets.map(([key, pair]) => [t(`lab.training.${key}`), count(pair.post.steps_done), last(pair.post, 'en'), last(pair.pre, 'en'), last(pair.post, 'ja'), last(pair.pre, 'ja')]),
-        t('lab.training.table'))),
+        t('lab.training.table')))),
       el('p', { class: 'card-note' }, t('lab.training.note')));
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;

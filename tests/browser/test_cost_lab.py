@@ -151,6 +151,32 @@ def test_charts_are_drawn_with_the_numbers_of_the_api(visit: Open) -> None:
     assert drawn[-1][0] == [512, 1280, 256, 1024, 3072]
 
 
+@pytest.mark.parametrize("lang", ["ja", "en"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_table_of_layers_needs_no_scrolling(visit: Open, lang: str, width: int) -> None:
+    page = visit("/cost", lang=lang, width=width)
+    table = page.locator("#table")
+    assert table.evaluate(
+        "(e) => [e.scrollWidth - e.clientWidth, e.scrollHeight - e.clientHeight]"
+    ) == [0, 0]
+    note = table.locator("[data-row=convolution] td:last-child .cost-exact")
+    box, frame = note.bounding_box(), table.bounding_box()
+    assert box and frame and box["x"] + box["width"] <= frame["x"] + frame["width"]
+    shade = table.evaluate("(e) => getComputedStyle(e).backgroundImage")
+    assert (shade == "none") == (width == 390)
+
+
+def test_tables_of_the_lab_are_cards_on_a_phone(visit: Open) -> None:
+    page = visit("/lab", lang="ja", width=390)
+    page.locator("#input-norms [data-action='run']").click()
+    tables = page.locator("#input-norms .lab-table .card-scroll, #training .card-scroll")
+    expect(page.locator("#training tbody tr")).to_have_count(2)
+    expect(tables).to_have_count(3)
+    for table in tables.all():
+        assert table.evaluate("(e) => e.scrollWidth - e.clientWidth") == 0
+        assert table.locator("td:not([data-label])").count() == 0
+
+
 def test_an_experiment_runs_after_a_guess_and_shows_what_it_found(visit: Open) -> None:
     page = visit("/lab")
     card = page.locator("#reach")

@@ -1,5 +1,6 @@
 """Modules of the pages of costs and experiments: large numbers, formulas, lines, charts."""
 
+import math
 from typing import Any
 
 import pytest
@@ -158,6 +159,26 @@ def test_a_chart_of_costs_marks_crossings_with_their_numbers(call: Any) -> None:
     # The line that runs out of the chart does not flatten the others.
     assert figure["layout"]["yaxis"]["range"][1] < 6
     assert figure["layout"]["shapes"][0]["x0"] == 512
+
+
+def test_circles_that_would_cover_each_other_stand_apart(call: Any) -> None:
+    figure = call(
+        "figures/costs.js",
+        """m => m.costLines({
+            n: [16, 65536], at: 512, words: {x: 'n', y: 'multiply-adds'}, write: String,
+            lines: [{name: 'a', values: [1e6, 1e13], colour: 'attn'}],
+            marks: [{x: 1024, y: 1e9, number: 1, text: 'n = 1,024'},
+                    {x: 1100, y: 1.2e9, number: 2, text: 'n = 1,100'}],
+        })(320, {attn: 'red', ink: 'black', surface: 'white', line: 'grey', muted: 'grey'})""",
+    )
+    _, aside, marks = figure["data"]
+    assert marks["x"] == [1024, 1100] and marks["text"] == ["1", ""]
+    # From the crossing itself a line leads to its circle, up and to the left.
+    assert aside["x"][0] == 1100 and aside["y"][0] == 1.2e9
+    assert aside["text"] == ["", "2", ""]
+    across = math.log(1024 / aside["x"][1]) / math.log(65536 / 16) * (320 - 80)
+    assert across > 15
+    assert aside["y"][1] > 1.2e9
 
 
 def test_curves_keep_gaps_bands_and_one_entry_per_name(call: Any) -> None:

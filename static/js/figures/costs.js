@@ -16,6 +16,25 @@ const logAxis = (title, style, values, text) => ({
   tickfont: { size: 11, color: style.muted },
 });
 
+const PLOT_HEIGHT = 366;
+const CIRCLE = 22; // a circle and its edge, in pixels
+const ASIDE = 30;
+
+/** For each place [x, y] in pixels, where its circle goes if others are in the way, or null where it can stay. */
+function apart(places) {
+  const near = (a, b) => Math.hypot(a[0] - b[0], a[1] - b[1]) < CIRCLE;
+  const covers = places.map((place, i) => places.slice(0, i).some((other) => near(place, other)));
+  const taken = places.filter((_, i) => !covers[i]);
+  return places.map(([x, y], i) => {
+    if (!covers[i]) return null;
+    // Up and to the left first: there the lines leave most room.
+    const around = [3, 2, 4, 7, 6, 5, 1, 0].map((eighth) => [x + ASIDE * Math.cos(eighth * Math.PI / 4), y + ASIDE * Math.sin(eighth * Math.PI / 4)]);
+    const found = around.find((place) => !taken.some((other) => near(place, other))) ?? around[0];
+    taken.push(found);
+    return found;
+  });
+}
+
 /**
  * `lines`: [{name, values, colour, dash, width, runs}], `colour` a name in the look; one
  * that `runs` does not decide the height. `marks`: [{x, y, number, text}]: circles with a number in them.
@@ -35,14 +54,23 @@ export function costLines({ n, lines, marks = [], at, words, write }) {
       customdata: values.map(write), hovertemplate: `n = %{x:,}<br>${escapeLabel(name)} <b>%{customdata}</b><extra></extra>`,
     }));
     if (marks.length) {
-      // Crossings that nearly share a place would cover each other: the later one keeps its number beside it.
-      const pixel = ({ x, y }) => [Math.log(x / n[0]) / Math.log(n.at(-1) / n[0]) * (width - 80), Math.log(y / low) / Math.log(high / low) * 360];
-      const covering = marks.map((mark, i) => marks.slice(0, i).find((other) => Math.hypot(...pixel(mark).map((at, k) => at - pixel(other)[k])) < 20));
+      // Circles that would cover each other: the later one steps aside, and a line leads it back to a dot.
+      const perPixel = [Math.log(n.at(-1) / n[0]) / (width - 80), (Math.log(high / low) + 0.2 * Math.LN10) / PLOT_HEIGHT];
+      const circles = apart(marks.map(({ x, y }) => [Math.log(x) / perPixel[0], Math.log(y) / perPixel[1]]));
+      const asides = marks.flatMap((mark, i) => (circles[i] ? [{ ...mark, at: circles[i].map((place, k) => Math.exp(place * perPixel[k])) }] : []));
+      const circle = { color: style.surface, line: { color: style.ink, width: 1.5 } };
+      const write = { textfont: { size: 11, color: style.ink }, hovertemplate: '%{customdata}<extra></extra>', showlegend: false };
+      const hover = ({ number, text }) => `${number}: ${escapeLabel(text)}`;
+      if (asides.length) {
+        data.push({
+          type: 'scatter', mode: 'lines+markers+text', x: asides.flatMap(({ x, at }) => [x, at[0], null]), y: asides.flatMap(({ y, at }) => [y, at[1], null]),
+          text: asides.flatMap(({ number }) => ['', String(number), '']), customdata: asides.flatMap((mark) => [hover(mark), hover(mark), '']), ...write,
+          line: { color: style.ink, width: 1 }, marker: { ...circle, size: asides.flatMap(() => [6, 18, 0]), opacity: 1 },
+        });
+      }
       data.push({
-        type: 'scatter', mode: 'markers+text', x: marks.map(({ x }) => x), y: marks.map(({ y }) => y),
-        text: marks.map(({ number }) => String(number)), textposition: covering.map((other, i) => (!other ? 'middle center' : marks[i].x < other.x ? 'top left' : 'bottom right')), textfont: { size: 11, color: style.ink },
-        customdata: marks.map(({ text }) => escapeLabel(text)), hovertemplate: '%{text}: %{customdata}<extra></extra>',
-        marker: { size: covering.map((other) => (other ? 9 : 18)), color: style.surface, line: { color: style.ink, width: 1.5 } }, showlegend: false,
+        type: 'scatter', mode: 'markers+text', x: marks.map(({ x }) => x), y: marks.map(({ y }) => y), text: marks.map(({ number }, i) => (circles[i] ? '' : String(number))),
+        customdata: marks.map(hover), ...write, marker: { ...circle, opacity: 1, size: circles.map((aside) => (aside ? 6 : 18)), color: circles.map((aside) => (aside ? style.ink : style.surface)) },
       });
     }
     const legendRows = Math.ceil(lines.length / (small ? 1 : 3));

@@ -6,6 +6,7 @@ import { count, fixed, percent } from '../../format.js';
 import { has, rich, t } from '../../i18n.js';
 import { modelName } from '../../words.js';
 import { table } from '../cards/parts.js';
+import { stacked } from '../stacked.js';
 import { chart, PLACEMENTS, series, span, told } from './shared.js';
 
 const DIVISORS = [['none', 'attn'], ['sqrt_d_head', 'ink'], ['sqrt_d_model', 'norm', 'dash']];
@@ -25,7 +26,7 @@ export const dotProducts = {
     const columns = (whats) => whats.flatMap((what) => lines(what).map(({ name, values }) => [t('label.value', { name: t(`lab.dot.${what}`), value: name }), values]));
     const variance = [
       { name: t('lab.dot.measured'), colour: 'stream', values: series(reply, 'variance_mean') },
-      { name: t('lab.dot.predicted'), colour: 'stream', dash: 'dot', values: series(reply, 'variance_predicted') },
+      { name: t('lab.dot.predicted'), colour: 'ink', dash: 'dash', values: series(reply, 'variance_predicted') },
     ];
     return [
       chart({
@@ -157,7 +158,7 @@ export const inputNorms = {
   },
 };
 
-const section = (key, node) => el('div', { class: 'lab-table' }, el('h3', {}, t(key)), el('div', { class: 'card-scroll', tabindex: '0', role: 'region', 'aria-label': t(key) }, node));
+const section = (key, node) => el('div', { class: 'lab-table' }, el('h3', {}, t(key)), el('div', { class: 'card-scroll', tabindex: '0', role: 'region', 'aria-label': t(key) }, stacked(node)));
 
 export const reach = {
   id: 'reach',
