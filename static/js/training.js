@@ -14,7 +14,6 @@ import { errorWords } from './words.js';
 const NORMS = ['post', 'pre'];
 const NAMES = Object.fromEntries(NORMS.map((norm) => [norm, t(`norm.name.${norm}`)]));
 const STRONG = 0.4;
-const DASHES = { en: 'solid', ja: 'dot' };
 
 let record = null;
 let problem = null;
@@ -25,12 +24,16 @@ const runs = () => (chosen.run === 'shipped' ? record.runs : record.high_rate[0]
 function lossFigure() {
   const lines = NORMS.flatMap((norm) => Object.entries(runs()[norm].record.held_out).map(([language, values]) => ({
     name: t('training.loss.line', { norm: NAMES[norm], language: t(`training.language.${language}`) }),
-    steps: runs()[norm].record.steps, values, norm, dash: DASHES[language],
+    language, steps: runs()[norm].record.steps, values, norm,
   })));
   const { steps } = lines[0];
+  const titles = Object.fromEntries([...new Set(lines.map(({ language }) => language))].map((language) => {
+    const name = t(`training.language.${language}`);
+    return [language, [name, t('training.loss.end', { language: name })]];
+  }));
   return figure({
-    name: t('training.loss.name'), file: `addnorm-training-loss-${chosen.run}`, t, height: 330,
-    build: curves({ lines, words: { x: t('training.steps'), y: t('training.loss.y') } }),
+    name: t('training.loss.name'), file: `addnorm-training-loss-${chosen.run}`, t, height: 614,
+    build: curves({ lines, write: (value) => fixed(value, 2), words: { x: t('training.steps'), y: t('training.loss.y'), norms: NAMES, titles } }),
     data: {
       columns: [t('training.steps'), ...lines.map(({ name }) => name)],
       rows: steps.map((step, i) => [count(step), ...lines.map(({ values }) => fixed(values[i], 3))]),
@@ -99,7 +102,7 @@ function gradientFigure() {
   const lines = panels.flatMap(({ rows }) => rows.map(({ values }) => values));
   const { steps } = panels[0];
   return figure({
-    name: t('training.gradient.name'), file: 'addnorm-training-gradient', t, height: 400,
+    name: t('training.gradient.name'), file: 'addnorm-training-gradient', t, height: 430,
     build: gradientMaps({ panels, words: { x: t('training.steps') } }),
     data: {
       columns: [t('training.steps'), ...columns],

@@ -1,5 +1,6 @@
 """The page of the twins' training: its figures are the record's, in both languages."""
 
+import itertools
 import json
 import urllib.request
 from collections.abc import Callable
@@ -29,11 +30,18 @@ def test_what_is_drawn_is_the_record(
         "[...document.querySelector('#loss .plot-area').data].map(({x, y}) => [[...x], [...y]])"
     )
     runs = record["runs"]
-    assert drawn == [
+    whole = [
         [runs[norm]["record"]["steps"], runs[norm]["record"]["held_out"][language]]
         for norm in ("post", "pre")
         for language in ("en", "ja")
     ]
+    # Below the whole record its last tenth, on a scale on which the ends of the lines part.
+    first = next(i for i, step in enumerate(whole[0][0]) if step >= 0.9 * whole[0][0][-1])
+    assert drawn == whole + [[steps[first:], values[first:]] for steps, values in whole]
+    for _, values in whole:
+        expect(
+            page.locator("#loss .annotation", has_text=f"{values[-1]:.2f}").first
+        ).to_be_visible()
     heads = page.evaluate(
         "[...document.querySelector('#scores .plot-area').data].map(({y}) => y.at(-1))"
     )
@@ -64,3 +72,26 @@ def test_the_choice_of_runs_and_scores_is_in_the_link(
         "aria-pressed", "true"
     )
     assert other.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.mark.parametrize("lang", ["ja", "en"])
+def test_steps_on_a_phone_stand_upright_and_apart(
+    open_page: Callable[..., Page], server: str, lang: str
+):
+    page = open_page(base_url=server, viewport={"width": 390, "height": 844})
+    page.goto(f"/training?lang={lang}")
+    expect(page.locator(".plot-area.is-drawn")).to_have_count(3)
+    found = 0
+    for axis in ("xtick", "x2tick", "x3tick", "x4tick"):
+        for figure in page.locator(".plot-area").all():
+            labels = figure.locator(f".{axis} text").all()
+            for label in labels:
+                assert "rotate(" not in (label.get_attribute("transform") or "")
+            boxes = [box for label in labels if (box := label.bounding_box())]
+            for before, after in itertools.pairwise(boxes):
+                assert before["x"] + before["width"] <= after["x"]
+            found += len(boxes)
+    assert found > 15
+    title = page.locator("#gradient .annotation", has_text="Pre-LN").bounding_box()
+    upper = page.locator("#gradient .subplot.xy").bounding_box()
+    assert title and upper and title["y"] > upper["y"] + upper["height"]
