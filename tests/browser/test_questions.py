@@ -64,9 +64,7 @@ def test_a_guess_opens_the_answer_and_says_how_it_fared(questions: Open) -> None
     second.get_by_role("radio", name="the code").focus()
     page.keyboard.press("Space")
     expect(answer).to_be_visible()
-    expect(second.locator(".question-verdict")).to_have_text(
-        "You guessed “the code”. It is otherwise:"
-    )
+    expect(second.locator(".question-verdict")).to_have_text("You guessed “the code”. Not so.")
     page.keyboard.press("ArrowDown")
     expect(second.locator(".question-verdict.is-right")).to_contain_text("“both”. That is it.")
     expect(page).to_have_url(re.compile("#q2$"))
@@ -74,6 +72,24 @@ def test_a_guess_opens_the_answer_and_says_how_it_fared(questions: Open) -> None
     page.get_by_role("link", name="日本語").click()
     expect(second.locator(".question-verdict")).to_have_text("予想は「どちらも」。そのとおり。")
     expect(second.get_by_text("どちらも正しく、配置がちがう。")).to_be_visible()
+
+
+def test_who_comes_back_finds_the_question_whose_link_was_followed(questions: Open) -> None:
+    page = questions("", "ja", 390)
+    page.locator("#q4 label").nth(0).click()
+    page.locator("#q2 label").nth(2).click()
+    page.locator("#q7 summary").click()
+    page.locator("#q4 .question-answer a").first.click()
+    expect(page).to_have_url(re.compile("/compare"))
+    page.go_back()
+    expect(page).to_have_url(re.compile("#q4$"))
+    expect(page.locator("#q4 details[open]")).to_be_attached()
+    expect(page.locator("#q4 h2")).to_be_in_viewport()
+    expect(page.locator("#q4 input").nth(0)).to_be_checked()
+    expect(page.locator("#q4 .question-verdict")).to_be_visible()
+    expect(page.locator("#q4 .question-verdict")).to_contain_text("ちがう。")
+    expect(page.locator("#q2 input").nth(2)).to_be_checked()
+    expect(page.locator("#q2 .question-verdict")).to_contain_text("そのとおり。")
 
 
 def test_a_link_to_a_question_opens_its_answer(questions: Open) -> None:
