@@ -460,6 +460,23 @@ def test_the_link_to_the_table_stays_at_the_table(open_page: Open, server: str) 
     expect(page.locator("#who-title")).to_be_in_viewport()
 
 
+def test_the_stepper_takes_one_row_of_a_phone(compare: Open) -> None:
+    page = compare(lang="ja", width=390)
+    bar = page.locator(".stepper")
+    box = bar.bounding_box()
+    assert box and box["height"] <= 60
+    for name in ("次", "前"):
+        button = bar.get_by_role("button", name=name, exact=True).bounding_box()
+        assert button and min(button["width"], button["height"]) >= 44
+    before = page.locator("#step-name").inner_text()
+    bar.get_by_role("button", name="次", exact=True).click()
+    expect(page.locator("#step-name")).not_to_have_text(before)
+    # The end of the page is not under it.
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    last = page.locator("#who > .card-note").bounding_box()
+    assert last and last["y"] + last["height"] < 844 - box["height"]
+
+
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize(
     ("lang", "theme", "fragment"),

@@ -205,6 +205,20 @@ def _cells(page: Page) -> list[list[str]]:
     return found
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_button_of_the_test_stands_clear_of_its_panels_edge(look: Open, width: int) -> None:
+    page = look(lang="ja", width=width)
+    button = page.locator("#run-test")
+    button.scroll_into_view_if_needed()
+    inner, outer = button.bounding_box(), page.locator("#test").bounding_box()
+    assert inner and outer
+    assert outer["y"] + outer["height"] - inner["y"] - inner["height"] >= 12
+    button.click()
+    table = page.locator(".heads-test-table")
+    expect(table).to_be_visible()
+    assert table.evaluate("(e) => e.scrollWidth - e.clientWidth") == 0
+
+
 @pytest.fixture(scope="module")
 def minilm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Base URL of a server that has the small trained encoder, from the package that carries it."""

@@ -21,14 +21,14 @@ export const byLabel = (reply) => new Map(reply.heads.map((head) => [head.label,
 export function testPanel({ result, problem, busy, run, open }) {
   const button = el('button', { type: 'button', class: 'button', id: 'run-test', disabled: busy, onclick: run }, t(busy ? 'heads.test.busy' : 'heads.test.run'));
   const about = el('p', { class: 'card-note' }, rich('heads.test.about'));
-  if (!result) return [el('h3', { id: 'test-title', tabindex: '-1' }, t('heads.test.title')), about, button, problem ? el('p', { class: 'plot-status', role: 'alert' }, problem) : null];
+  if (!result) return [el('h2', { id: 'test-title', tabindex: '-1' }, t('heads.test.title')), about, button, problem ? el('p', { class: 'plot-status', role: 'alert' }, problem) : null];
   const sorted = [...result.heads].sort((a, b) => b.scores.induction.value - a.scores.induction.value);
   const found = sorted.filter(({ names }) => names.includes('induction'));
   const { rows, segment } = result.request;
   const { chance } = sorted[0].scores.induction;
   const score = ({ value, error }) => `${fixed(value, 3)} ± ${fixed(error, 3)}`;
   const name = t('heads.test.table', { rows, segment });
-  return [el('h3', { id: 'test-title', tabindex: '-1' }, t('heads.test.title')), about,
+  return [el('h2', { id: 'test-title', tabindex: '-1' }, t('heads.test.title')), about,
     el('p', { class: 'heads-found' }, found.length
       ? rich('heads.test.found', { heads: found.map(({ label, scores }) => `${label} (${fixed(scores.induction.value, 2)})`).join(t('heads.list_comma')), chance: fixed(chance, 3) })
       : rich('heads.test.nothing', { label: sorted[0].label, value: fixed(sorted[0].scores.induction.value, 3), chance: fixed(chance, 3) })),
