@@ -151,11 +151,11 @@ function epsilonTable() {
   const range = sharedRange(...all.map(({ normalized }) => normalized));
   const size = Math.min(SPELLED, answers.body.x.length);
   const head = ['ε', t('bench.eps_share'), term('scale', t('bench.stage.scale')), ...Array.from({ length: size }, (_, i) => t('bench.component', { i }))];
-  return el('div', { class: 'card-scroll', tabindex: '0', role: 'region', 'aria-label': t('bench.epsilons') }, el('table', { class: 'card-table bench-epsilons' },
+  return el('div', { class: 'card-scroll', tabindex: '0', role: 'group', 'aria-label': t('bench.epsilons') }, el('table', { class: 'card-table bench-epsilons' },
     el('caption', { class: 'sr-only' }, t('bench.epsilons')),
     el('thead', {}, el('tr', {}, head.map((one) => el('th', { scope: 'col' }, one)))),
     el('tbody', {}, all.map((answer) => el('tr', { class: answer.eps === answers.body.eps ? 'is-chosen' : null },
-      el('th', { scope: 'row' }, inline(m`${brief(answer.eps)}`)),
+      el('th', { scope: 'row' }, el('span', { class: 'sr-only' }, brief(answer.eps)), el('span', { 'aria-hidden': 'true' }, inline(m`${brief(answer.eps)}`))),
       el('td', {}, share(answer.eps / (answer.var + answer.eps))),
       el('td', {}, compact(answer.scale, 6)),
       answer.normalized.slice(0, size).map((value) => {

@@ -13,7 +13,7 @@
   };
 
   // 4.1.2: what can be used has a name, and roles that need a value have one.
-  const usable = 'a[href], button, input:not([type=hidden]), select, textarea, summary, [role=button], [role=radio], [role=tab], [role=slider], [role=img], [role=dialog], [role=radiogroup], [role=tablist], [role=region], [role=tabpanel]';
+  const usable = 'a[href], button, input:not([type=hidden]), select, textarea, summary, [role=button], [role=radio], [role=tab], [role=slider], [role=img], [role=dialog], [role=radiogroup], [role=tablist], [role=region], [role=group], [role=tabpanel]';
   for (const element of document.querySelectorAll(usable)) if (shown(element) && !named(element)) say('no name', element);
   for (const slider of document.querySelectorAll('[role=slider]')) if (!slider.hasAttribute('aria-valuenow') || !slider.hasAttribute('aria-valuetext')) say('slider without value', slider);
   for (const tab of document.querySelectorAll('[role=tab]')) if (!tab.hasAttribute('aria-selected')) say('tab without state', tab);

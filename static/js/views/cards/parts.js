@@ -41,7 +41,7 @@ export const [leading, note, hint] = ['lead', 'note', 'hint'].map(paragraph);
 
 /** What may be wider than the page, in a frame that scrolls by keyboard as well. */
 export const scrolling = (name, content, more = '') =>
-  el('div', { class: `card-scroll ${more}`.trim(), tabindex: '0', role: 'region', 'aria-label': name }, content);
+  el('div', { class: `card-scroll ${more}`.trim(), tabindex: '0', role: 'group', 'aria-label': name }, content);
 
 /** A figure's numbers as a table: those of large maps have tens of thousands of cells, so it is made when asked for. */
 export function tableTwin({ name, columns, rows, t }) {
