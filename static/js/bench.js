@@ -155,7 +155,7 @@ function epsilonTable() {
     el('caption', { class: 'sr-only' }, t('bench.epsilons')),
     el('thead', {}, el('tr', {}, head.map((one) => el('th', { scope: 'col' }, one)))),
     el('tbody', {}, all.map((answer) => el('tr', { class: answer.eps === answers.body.eps ? 'is-chosen' : null },
-      el('th', { scope: 'row' }, el('span', { class: 'sr-only' }, brief(answer.eps)), el('span', { 'aria-hidden': 'true' }, inline(m`${brief(answer.eps)}`))),
+      el('th', { scope: 'row' }, inline(m`${brief(answer.eps)}`)),
       el('td', {}, share(answer.eps / (answer.var + answer.eps))),
       el('td', {}, compact(answer.scale, 6)),
       answer.normalized.slice(0, size).map((value) => {
