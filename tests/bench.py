@@ -5,6 +5,7 @@ both; a figure is the median over the turns, a ratio the median of the turns' ra
 """
 
 import math
+import random
 import statistics
 import time
 from collections.abc import Callable
@@ -28,15 +29,20 @@ MINIMUM_TURNS = 15
 
 
 def in_turns(*contestants: Callable[[], object]) -> list[list[float]]:
-    """Seconds of each contestant in each turn, after a turn that does not count."""
+    """Seconds of each contestant in each turn, after a turn that does not count.
+
+    In another order in each turn: what a run leaves in the caches is not always the same one's.
+    """
     seconds: list[list[float]] = []
+    order, draw = list(range(len(contestants))), random.Random(0)
     started = time.perf_counter()
     while len(seconds) < MINIMUM_TURNS + 1 or time.perf_counter() - started < SECONDS:
-        turn = []
-        for run in contestants:
+        turn = [0.0] * len(contestants)
+        draw.shuffle(order)
+        for place in order:
             before = time.perf_counter()
-            run()
-            turn.append(time.perf_counter() - before)
+            contestants[place]()
+            turn[place] = time.perf_counter() - before
         seconds.append(turn)
     return seconds[1:]
 
