@@ -36,7 +36,7 @@ def main() -> None:
                 locale=lang,
                 color_scheme=theme,
                 reduced_motion="reduce",
-                viewport={"width": 1100, "height": 740},
+                viewport={"width": 1100, "height": 720},
             )
             page.goto(address)
             page.wait_for_selector("#card-body .main-svg", state="attached")
