@@ -156,8 +156,9 @@ def test_numbers_at_a_depth_are_the_apis(visit: Open, api: Api, agrees: Any) -> 
             ln["mean"], ln["var"], ln["scale"], ln["eps_share"],
         ]  # fmt: skip
         shown = [cells[i] for cells in rows.values()]
-        assert shown[0] == "blocks.2.resid_mid"
-        for text, values in zip(shown[1:], expected, strict=True):
+        assert shown.pop(6).split()[0] == reader
+        assert shown[:2] == ["block 2, Add ①", "blocks.2.resid_mid"]
+        for text, values in zip(shown[2:], expected, strict=True):
             assert agrees(text, values[3])
 
 
@@ -504,7 +505,7 @@ def test_parallel_wiring_has_one_placement_and_says_so(visit: Open, checkpoints:
     drawn(page)
     rows = page.locator("#ledger-table tbody tr")
     expect(rows).to_have_count(len(book["parts"]))
-    writes = page.locator("#numbers tbody tr").nth(2).locator("td").inner_text()
+    writes = page.locator("#numbers tbody tr").nth(3).locator("td").inner_text()
     assert "and" in writes  # one Add takes two writes
 
 
