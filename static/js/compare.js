@@ -8,7 +8,7 @@ import { $, $$, el, put } from './dom.js';
 import { findFrame, framesOf, neighbourBox } from './frames.js';
 import { visible } from './format.js';
 import { lang, rich, t } from './i18n.js';
-import { showKeys, startKeys } from './keys.js';
+import { startKeys } from './keys.js';
 import { announce } from './live.js';
 import { purge } from './plot.js';
 import { matching, oneOf, whole } from './state.js';
@@ -239,27 +239,10 @@ function shared() {
 }
 
 const shown = () => inRange(page.store.state, page.reply);
-/** A key acts as soon as there is something to act on. */
-const withReply = (action) => (event) => page.reply && action(event);
-const moveBox = (offset) => withReply(() => {
+
+function moveBox(offset) {
   const frame = neighbourBox(page.reply.walk, frameOf(page.reply, shown()), offset);
   if (frame) goTo(frame);
-});
+}
 
-startKeys({
-  next: withReply(() => stepper.move(1)),
-  previous: withReply(() => stepper.move(-1)),
-  next_box: moveBox(1),
-  previous_box: moveBox(-1),
-  play: withReply(() => stepper.toggle()),
-  next_token: () => page.move('position', 1),
-  previous_token: () => page.move('position', -1),
-  next_block: () => page.move('layer', 1),
-  previous_block: () => page.move('layer', -1),
-  next_head: () => page.move('head', 1),
-  previous_head: () => page.move('head', -1),
-  text: () => $('#text').focus(),
-  copy_link: () => page.copyLink(),
-  help: showKeys,
-});
-$('#keys-open').addEventListener('click', showKeys);
+startKeys(page, { stepper, moveBox });

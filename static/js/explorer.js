@@ -7,7 +7,7 @@ import { ApiError, post, tensorStore } from './api.js';
 import { $, dataBlock, el, put } from './dom.js';
 import { findFrame, framesOf, neighbourBox } from './frames.js';
 import { lang, rich, t } from './i18n.js';
-import { showKeys, startKeys } from './keys.js';
+import { startKeys } from './keys.js';
 import { announce } from './live.js';
 import { runOf } from './request.js';
 import { EXPLORER, EXPLORER_EMPTY, parseFragment } from './state.js';
@@ -186,7 +186,7 @@ const page = startTextPage({
   initial: {
     ...EXPLORER_EMPTY,
     ...ofExample,
-    position: brought ? Number(brought[1]) : null,
+    position: brought && Number(brought[1]),
     // Another model runs in its own placement unless the address says which.
     norm: (asked.model ?? ofExample.model) === ofExample.model ? ofExample.norm : null,
     ...rememberedDepth(),
@@ -205,37 +205,19 @@ const page = startTextPage({
     'copy-python': [() => asPython(location.origin, request()), 'copy.python.done'],
   },
 });
-$('#keys-open').addEventListener('click', showKeys);
-
-/** A key that moves within the run does nothing while there is none. */
-const ofRun = (act) => (event) => {
-  if (page.reply) act(page.reply, shown(), event);
-};
-const moveBox = (offset) => ofRun((run, state) => {
-  const frame = neighbourBox(run.frames, currentFrame(run, state), offset);
+function moveBox(offset) {
+  const frame = neighbourBox(page.reply.frames, currentFrame(page.reply, shown()), offset);
   if (frame) goTo(frame);
-});
+}
 
-startKeys({
-  next: ofRun(() => stepper.move(1)),
-  previous: ofRun(() => stepper.move(-1)),
-  next_box: moveBox(1),
-  previous_box: moveBox(-1),
-  play: ofRun(() => stepper.toggle()),
-  flip: ofRun(({ model }) => {
-    if (model.wiring === 'parallel') toast(t('norm.undefined'));
+startKeys(page, {
+  stepper,
+  moveBox,
+  flip() {
+    if (page.reply.model.wiring === 'parallel') toast(t('norm.undefined'));
     else set({ norm: page.store.state.norm === 'pre' ? 'post' : 'pre' });
-  }),
-  next_token: () => page.move('position', 1),
-  previous_token: () => page.move('position', -1),
-  next_block: () => page.move('layer', 1),
-  previous_block: () => page.move('layer', -1),
-  next_head: () => page.move('head', 1),
-  previous_head: () => page.move('head', -1),
+  },
   depth: (event) => set({ depth: card.depths[Number(event.key) - 1] }),
-  text: () => page.textbox.focus(),
-  copy_link: page.copyLink,
-  help: showKeys,
 });
 
 new MutationObserver(page.redraw).observe(document.documentElement, { attributeFilter: ['data-theme'] });

@@ -30,23 +30,46 @@ export const KEYS = [
 
 let known = {};
 
-/** `actions`: {name: f(event)}; a page without an action leaves that key alone, and does not show it. */
-export function startKeys(actions) {
-  known = actions;
+/**
+ * Start the keys of a page that walks through a run (text_page.js); before there is one, they move nothing.
+ * A page without flip or depth leaves those keys alone, and does not show them.
+ */
+export function startKeys(page, { stepper, moveBox, flip, depth }) {
+  const ofRun = (act) => () => page.reply && act();
+  const move = (name, by) => () => page.move(name, by);
+  known = {
+    next: ofRun(() => stepper.move(1)),
+    previous: ofRun(() => stepper.move(-1)),
+    next_box: ofRun(() => moveBox(1)),
+    previous_box: ofRun(() => moveBox(-1)),
+    play: ofRun(stepper.toggle),
+    flip: flip && ofRun(flip),
+    next_token: move('position', 1),
+    previous_token: move('position', -1),
+    next_block: move('layer', 1),
+    previous_block: move('layer', -1),
+    next_head: move('head', 1),
+    previous_head: move('head', -1),
+    depth,
+    text: page.textbox.focus,
+    copy_link: page.copyLink,
+    help: showKeys,
+  };
   document.addEventListener('keydown', (event) => {
     if (event.defaultPrevented || event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target.closest?.(OWN_KEYS)) return;
     // Space and Enter belong to the button that has the focus.
     if (event.key === ' ' && event.target.closest?.('button, a, summary, [role="button"], [role="slider"]')) return;
-    const found = KEYS.find(([name, , test]) => name in actions && test(event));
+    const found = KEYS.find(([name, , test]) => known[name] && test(event));
     if (!found) return;
     event.preventDefault();
-    actions[found[0]](event);
+    known[found[0]](event);
   });
+  $('#keys-open').addEventListener('click', showKeys);
 }
 
 export function showKeys() {
-  put($('#keys-list'), KEYS.filter(([name]) => name in known).map(([name, keys]) => el('div', {},
+  put($('#keys-list'), KEYS.filter(([name]) => known[name]).map(([name, keys]) => el('div', {},
     el('dt', {}, keys.map((key) => el('kbd', {}, key))), el('dd', {}, t(`keys.${name}`)))));
   $('#keys').showModal();
 }
