@@ -133,10 +133,7 @@ class FolderTokenizer:
         piece = self.piece(token_id)
         if not piece:
             return f"#{token_id}"
-        if token_id in self._backend.added or token_id in {
-            *self._backend.marks,
-            self._backend.unknown,
-        }:
+        if token_id in self._backend.added or token_id == self._backend.unknown:
             return visible(piece)
         if self._backend.byte_level:
             return visible_bytes(piece)
