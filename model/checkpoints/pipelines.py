@@ -297,7 +297,9 @@ def _add_declared(pipeline: Pipeline, folder: Folder, settings: Mapping[str, Any
         numbers = read_json(file_in(folder.path, ADDED))
         declared = {name: (number, AddedToken(name)) for name, number in numbers.items()}
     declared |= {token.content: (number, token) for number, token in _declared(settings).items()}
-    for content, (number, token) in sorted(declared.items(), key=lambda item: str(item[1][0])):
+    # By number, which counts on from the vocabulary; what is no number will be refused.
+    in_order = sorted(declared.items(), key=lambda item: (len(str(item[1][0])), str(item[1][0])))
+    for content, (number, token) in in_order:
         add = pipeline.add_special_tokens if token.special else pipeline.add_tokens
         add([token])
         _same_id(pipeline, content, number)

@@ -312,6 +312,14 @@ def test_marks_and_added_tokens_are_those_of_transformers(models, settings, text
     assert [token.id for token in trace(models, "model", text).tokens] == theirs(text)["input_ids"]
 
 
+def test_added_tokens_come_in_the_order_of_their_numbers(models):
+    words = [*BERT_WORDS, *(f"w{i}" for i in range(99 - len(BERT_WORDS)))]
+    folder = cf_bert(models / "bert", words=words)
+    write_json(folder / "added_tokens.json", {"<second>": 100, "<first>": 99})
+    tokenizer = Checkpoints(models).load("bert", None, None).tokenizer
+    assert [tokenizer.piece(i) for i in (99, 100)] == ["<first>", "<second>"]
+
+
 def test_an_added_tokens_letters_are_letters_in_a_byte_level_vocabulary(models):
     folder = cf_gpt2(models / "gpt2")
     whole = json.loads((folder / "tokenizer.json").read_text())
